@@ -1,0 +1,62 @@
+"""Faults that a user can cause: collected, sorted and reported together."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """One fault in an input: where it is, what was found, and what would mend it."""
+
+    file: str
+    line: int = 0
+    field: str = ""
+    problem: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        where = self.file + (f":{self.line}" if self.line else "")
+        field = f" [{self.field}]" if self.field else ""
+        hint = f"\n      hint: {self.hint}" if self.hint else ""
+        return f"{where}{field}: {self.problem}{hint}"
+
+
+class InputFaults(Exception):
+    """All faults found in the inputs of one step, raised once. ``faults`` is sorted and free of repeats."""
+
+    #: How many faults are printed; the rest are counted.
+    shown = 50
+
+    def __init__(self, faults: Iterable[Fault]):
+        self.faults = sorted(set(faults))
+        super().__init__(self.faults)
+
+    def __str__(self) -> str:
+        n = len(self.faults)
+        lines = [f"{n} fault{'s' if n != 1 else ''} in the input:"]
+        lines += [f"  - {fault}" for fault in self.faults[: self.shown]]
+        if n > self.shown:
+            lines.append(f"  ... and {n - self.shown} more")
+        return "\n".join(lines)
+
+
+class UserError(Exception):
+    """A failure that a user can mend. The message says what failed and where; ``hint`` says what to do."""
+
+    def __init__(self, message: str, hint: str = ""):
+        self.hint = hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}" + (f"\n  hint: {self.hint}" if self.hint else "")
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """A hint that names the known words, the most similar first."""
+    known = sorted(known)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    listed = ", ".join(known[:30]) + (", ..." if len(known) > 30 else "")
+    return (f"did you mean '{near[0]}'? " if near else "") + f"known: {listed}"

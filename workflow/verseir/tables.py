@@ -1,0 +1,255 @@
+"""The file contracts: the columns of every table, checked when it is written and when it is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from verseir.atomic import atomic_path
+from verseir.faults import UserError
+
+VERSE = pl.Struct({"first": pl.String, "second": pl.String})
+
+
+@dataclass(frozen=True)
+class Table:
+    """The contract of one table: column types in order, which may be null, and which are unique together."""
+
+    name: str
+    columns: Mapping[str, pl.DataType | type[pl.DataType]]
+    nullable: frozenset[str] = field(default_factory=frozenset)
+    unique: tuple[str, ...] = ()
+
+
+def _table(name: str, columns: dict, nullable: str = "", unique: str = "") -> Table:
+    return Table(name, columns, frozenset(nullable.split()), tuple(unique.split()))
+
+
+POEMS = _table(
+    "poems",
+    {
+        "poem_id": pl.String,
+        "title": pl.String,
+        "poet": pl.String,
+        "era": pl.String,
+        "era_order": pl.Int32,
+        "meter": pl.String,
+        "genre": pl.String,
+        "language": pl.String,
+        "verses": pl.List(VERSE),
+        "source": pl.String,
+    },
+    nullable="title poet era era_order meter genre language source",
+    unique="poem_id",
+)
+EXPLANATIONS = _table(
+    "explanations",
+    {"poem_id": pl.String, "verse_index": pl.Int32, "source": pl.String, "text": pl.String},
+    unique="poem_id verse_index source",
+)
+DUPLICATES = _table(
+    "duplicates",
+    {"poem_id": pl.String, "class_id": pl.String, "class_size": pl.Int32, "kind": pl.String, "similarity": pl.Float64},
+    unique="poem_id",
+)
+CHUNKS = _table(
+    "chunks",
+    {"chunk_id": pl.String, "poem_id": pl.String, "first_verse": pl.Int32, "n_verses": pl.Int32, "text": pl.String},
+    unique="chunk_id",
+)
+QUERIES = _table(
+    "queries",
+    {
+        "query_id": pl.String,
+        "query_set": pl.String,
+        "text": pl.String,
+        "register": pl.String,
+        "source_query_id": pl.String,
+        "edit": pl.String,
+        "span": pl.String,
+    },
+    nullable="register source_query_id edit span",
+    unique="query_id",
+)
+QRELS = _table(
+    "qrels",
+    {"query_id": pl.String, "poem_id": pl.String, "grade": pl.Int32},
+    unique="query_id poem_id",
+)
+RUN = _table(
+    "run",
+    {"query_id": pl.String, "poem_id": pl.String, "rank": pl.Int32, "score": pl.Float32, "chunk_id": pl.String},
+    nullable="chunk_id",
+    unique="query_id poem_id",
+)
+PER_QUERY = _table(
+    "per_query",
+    {
+        "corpus": pl.String,
+        "mode": pl.String,
+        "query_set": pl.String,
+        "system": pl.String,
+        "query_id": pl.String,
+        "measure": pl.String,
+        "value": pl.Float64,
+    },
+    unique="corpus mode query_set system query_id measure",
+)
+LEADERBOARD = _table(
+    "leaderboard",
+    {
+        "corpus": pl.String,
+        "query_set": pl.String,
+        "mode": pl.String,
+        "system": pl.String,
+        "measure": pl.String,
+        "n_queries": pl.Int64,
+        "mean": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+    },
+    nullable="ci_low ci_high",
+    unique="corpus query_set mode system measure",
+)
+REGISTERS = _table(
+    "registers",
+    {
+        "corpus": pl.String,
+        "query_set": pl.String,
+        "register": pl.String,
+        "mode": pl.String,
+        "system": pl.String,
+        "measure": pl.String,
+        "n_queries": pl.Int64,
+        "mean": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+    },
+    nullable="ci_low ci_high",
+    unique="corpus query_set register mode system measure",
+)
+CONTRASTS = _table(
+    "contrasts",
+    {
+        "family": pl.String,
+        "corpus": pl.String,
+        "query_set": pl.String,
+        "mode": pl.String,
+        "a": pl.String,
+        "b": pl.String,
+        "measure": pl.String,
+        "n": pl.Int64,
+        "estimate": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+        "test": pl.String,
+        "p": pl.Float64,
+        "p_holm": pl.Float64,
+        "family_size": pl.Int64,
+        "p_t": pl.Float64,
+        "note": pl.String,
+    },
+    nullable="estimate ci_low ci_high p p_holm p_t note",
+)
+TIES = _table(
+    "ties",
+    {
+        "corpus": pl.String,
+        "query_set": pl.String,
+        "mode": pl.String,
+        "system": pl.String,
+        "measure": pl.String,
+        "n_queries": pl.Int64,
+        "share_tied_at_5": pl.Float64,
+        "share_tied_at_10": pl.Float64,
+        "share_tied_at_R": pl.Float64,
+        "mean": pl.Float64,
+        "lowest": pl.Float64,
+        "highest": pl.Float64,
+    },
+    unique="corpus query_set mode system measure",
+)
+COSTS = _table(
+    "costs",
+    {
+        "corpus": pl.String,
+        "system": pl.String,
+        "stage": pl.String,
+        "n_texts": pl.Int64,
+        "seconds": pl.Float64,
+        "texts_per_second": pl.Float64,
+        "peak_memory_mb": pl.Float64,
+        "index_mb": pl.Float64,
+        "device": pl.String,
+    },
+    nullable="n_texts texts_per_second peak_memory_mb index_mb device",
+)
+ENCODING = _table(
+    "encoding",
+    {
+        "corpus": pl.String,
+        "system": pl.String,
+        "role": pl.String,
+        "n_texts": pl.Int64,
+        "truncated_share": pl.Float64,
+        "unknown_token_share": pl.Float64,
+        "dimension": pl.Int64,
+        "revision": pl.String,
+    },
+    nullable="truncated_share unknown_token_share dimension revision",
+)
+
+
+def check_table(frame: pl.DataFrame, table: Table, where: str) -> pl.DataFrame:
+    """Return ``frame`` with the columns of ``table`` in order; raise ``UserError`` where it breaks the contract.
+
+    Extra columns are a breach too: a column that no contract names is read by nobody.
+    """
+    import pandera.errors
+    import pandera.polars as pa
+
+    schema = pa.DataFrameSchema(
+        {name: pa.Column(dtype, nullable=name in table.nullable) for name, dtype in table.columns.items()},
+        strict=True,
+        unique=list(table.unique) or None,
+        name=table.name,
+    )
+    try:
+        schema.validate(frame, lazy=True)
+    except (pandera.errors.SchemaErrors, pandera.errors.SchemaError) as error:
+        cases = error.failure_cases
+        shown = [f"{row.get('column')}: {row.get('check')} ({row.get('failure_case')})" for row in cases.head(8).to_dicts()]
+        raise UserError(
+            f"{where} is not a valid '{table.name}' table: " + "; ".join(dict.fromkeys(shown)),
+            hint=f"expected columns: {', '.join(table.columns)}",
+        ) from error
+    return frame.select(list(table.columns))
+
+
+def read_table(path: str | os.PathLike[str], table: Table) -> pl.DataFrame:
+    """Read a Parquet or CSV file and check it against ``table``.
+
+    Raises UserError when the file is absent or breaks the contract.
+    """
+    source = Path(path)
+    if not source.exists():
+        raise UserError(f"{source} does not exist", hint="it is made by the workflow: run snakemake first")
+    if source.suffix == ".csv":
+        frame = pl.read_csv(source, schema=dict(table.columns), null_values=[""])
+    else:
+        frame = pl.read_parquet(source)
+    return check_table(frame, table, str(source))
+
+
+def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], table: Table) -> None:
+    """Check ``frame`` against ``table`` and write it atomically as Parquet or CSV, by the suffix of ``path``."""
+    checked = check_table(frame.select(list(table.columns)), table, str(path))
+    with atomic_path(path) as temporary:
+        if temporary.suffix == ".csv":
+            checked.write_csv(temporary)
+        else:
+            checked.write_parquet(temporary, compression="zstd", statistics=False)
