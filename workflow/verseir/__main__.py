@@ -1,0 +1,60 @@
+"""``python -m verseir <verb>``: every rule of the workflow is one verb; a few more are for people."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+
+from verseir import __version__, cli
+
+
+def verbs() -> dict[str, str]:
+    """The verbs and what each does: the modules of ``verseir.cli`` and the first line of their docstrings."""
+    found = {}
+    for module in pkgutil.iter_modules(cli.__path__):
+        if not module.name.startswith("_"):
+            found[module.name] = module.name
+    return found
+
+
+def limit_threads(arguments: list[str]) -> None:
+    """Give the numeric libraries as many threads as ``--threads`` says. They read this once, when imported."""
+    if "--threads" in arguments[:-1]:
+        threads = arguments[arguments.index("--threads") + 1]
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+            os.environ[variable] = threads
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one verb. Returns 0, or 2 when a user can mend what went wrong."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    known = verbs()
+    parser = argparse.ArgumentParser(prog="python -m verseir", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("verb", choices=sorted(known), metavar="verb", help=", ".join(sorted(known)))
+    if not arguments or arguments[0].startswith("-") or arguments[0] not in known:
+        parser.parse_args(arguments[:1] or ["--help"])
+        return 0
+    limit_threads(arguments)
+    module = importlib.import_module(f"verseir.cli.{arguments[0]}")
+    from verseir.faults import InputFaults, UserError
+
+    verb = argparse.ArgumentParser(
+        prog=f"python -m verseir {arguments[0]}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(verb)
+    try:
+        module.run(verb.parse_args(arguments[1:]))
+    except (InputFaults, UserError) as error:
+        print(f"error in {arguments[0]}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

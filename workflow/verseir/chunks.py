@@ -1,0 +1,55 @@
+"""Chunks: windows of consecutive verses, the unit that is indexed."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from verseir.tables import CHUNKS
+
+
+def windows(n_verses: int, size: int, stride: int) -> list[tuple[int, int]]:
+    """(first verse, number of verses) of each window; the last one ends with the poem, a shorter poem is one window."""
+    if n_verses <= size:
+        return [(0, n_verses)]
+    firsts = list(range(0, n_verses - size + 1, stride))
+    if firsts[-1] != n_verses - size:
+        firsts.append(n_verses - size)
+    return [(first, size) for first in firsts]
+
+
+def make_chunks(
+    poems: pl.DataFrame, explanations: pl.DataFrame, fields: list[str], size: int = 3, stride: int = 1
+) -> pl.DataFrame:
+    """Compose the text of every chunk of a corpus from the fields of an indexing mode.
+
+    Args:
+        poems: a POEMS table.
+        explanations: an EXPLANATIONS table.
+        fields: ``verse``, ``title`` or ``explanation:<source>``, joined by a line break in this order.
+        size: verses in a window.
+        stride: verses from one window to the next.
+
+    Returns:
+        A CHUNKS table, sorted by poem_id (bytewise) and first verse. ``text`` is empty where no field has any.
+    """
+    sources = {field.partition(":")[2] for field in fields if field.startswith("explanation:")}
+    explained: dict[tuple[str, str], dict[int, str]] = {}
+    for poem_id, verse, source, text in explanations.select("poem_id", "verse_index", "source", "text").iter_rows():
+        if source in sources:
+            explained.setdefault((source, poem_id), {})[verse] = text
+    rows = []
+    for poem_id, title, verses in poems.select("poem_id", "title", "verses").sort("poem_id").iter_rows():
+        lines = [" ".join(part for part in (verse["first"], verse["second"]) if part) for verse in verses]
+        for first, count in windows(len(verses), size, stride):
+            parts = []
+            for field in fields:
+                if field == "verse":
+                    parts += lines[first : first + count]
+                elif field == "title":
+                    parts.append(title or "")
+                else:
+                    known = explained.get((field.partition(":")[2], poem_id), {})
+                    parts += [known.get(verse, "") for verse in range(first, first + count)]
+            text = "\n".join(part for part in parts if part.strip())
+            rows.append((f"{poem_id}#{first}", poem_id, first, count, text))
+    return pl.DataFrame(rows, schema=dict(CHUNKS.columns), orient="row")

@@ -1,0 +1,1 @@
+"""The verbs: one module each, with ``add_arguments(parser)`` and ``run(args)``. Thin: logic lives below."""

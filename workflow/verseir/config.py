@@ -1,0 +1,175 @@
+"""The study: a config mapping, checked against its schema and against the registry, all faults at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verseir.faults import Fault, InputFaults, closest
+
+SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
+
+#: Keys that the command line may set beside a study (`--config debug=true`).
+COMMAND_LINE_KEYS = {"debug"}
+
+
+def canonical(value: Any) -> str:
+    """``value`` as JSON that does not depend on the order of keys: a rule's parameter."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A valid study. ``spec`` is the config with all defaults filled in; ``registry`` holds the systems it may use."""
+
+    spec: dict[str, Any]
+    registry: dict[str, dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        return self.spec["study"]
+
+    @property
+    def corpora(self) -> list[str]:
+        return sorted(self.spec["corpora"])
+
+    @property
+    def modes(self) -> list[str]:
+        return sorted(self.spec["modes"])
+
+    @property
+    def query_sets(self) -> list[str]:
+        return sorted(self.spec["query_sets"])
+
+    def systems(self, *kinds: str) -> list[str]:
+        """Names of the study's systems (with the arms of its fusions) of these kinds, sorted; all without a kind."""
+        names = set(self.spec["systems"])
+        for name in self.spec["systems"]:
+            names.update(arm["system"] for arm in self.arms(name))
+        return sorted(name for name in names if not kinds or self.registry[name]["kind"] in kinds)
+
+    def arms(self, system: str) -> list[dict[str, str]]:
+        """The arms of a fusion as ``{"system": ..., "mode": ...}``, ``mode`` only where the arm fixes one."""
+        entry = self.registry[system]
+        if entry["kind"] != "fusion":
+            return []
+        return [{"system": arm} if isinstance(arm, str) else dict(arm) for arm in entry["arms"]]
+
+    def runs(self) -> Iterator[tuple[str, str, str, str]]:
+        """All (corpus, mode, query_set, system) that the study compares, in a fixed order."""
+        for query_set in self.query_sets:
+            for corpus in sorted(self.spec["query_sets"][query_set]["corpora"]):
+                for mode in self.modes:
+                    for system in sorted(self.spec["systems"]):
+                        yield corpus, mode, query_set, system
+
+    def query_sets_of(self, corpus: str) -> list[str]:
+        return [name for name in self.query_sets if corpus in self.spec["query_sets"][name]["corpora"]]
+
+
+def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> Study:
+    """Check ``config`` and return the study.
+
+    Args:
+        config: the merged Snakemake config.
+        base: folder that relative paths in the config start from.
+        where: name of the config for messages.
+
+    Raises:
+        InputFaults: with every fault of the config, its registry files and their references to each other.
+    """
+    import jsonschema
+
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    spec = {key: value for key, value in config.items() if key not in COMMAND_LINE_KEYS}
+    faults = [_schema_fault(error, where) for error in jsonschema.Draft202012Validator(schema).iter_errors(spec)]
+    if faults:
+        raise InputFaults(faults)
+    spec = _with_defaults(spec, schema)
+    registry = _load_registry(spec, base, faults)
+    faults += _reference_faults(spec, registry, where)
+    if faults:
+        raise InputFaults(faults)
+    if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
+        spec["study"] += ".debug"  # results of a trial never lie where real ones do
+    return Study(spec, registry)
+
+
+def _schema_fault(error: Any, where: str) -> Fault:
+    path = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = error.schema.get("properties", {})
+        unknown = sorted(set(error.instance) - set(known))
+        return Fault(where, 0, path, f"unknown key: {', '.join(unknown)}", closest(str(unknown[0]), known))
+    if error.validator == "pattern":
+        return Fault(where, 0, path, f"'{error.instance}' is not allowed here", f"must match {error.validator_value}")
+    return Fault(where, 0, path, error.message, error.schema.get("description", ""))
+
+
+def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    filled = json.loads(json.dumps(spec))
+    for key, part in schema["properties"].items():
+        if "default" in part:
+            filled.setdefault(key, part["default"])
+    chunks = filled.setdefault("chunks", {})
+    for key, part in schema["properties"]["chunks"]["properties"].items():
+        chunks.setdefault(key, part["default"])
+    filled.setdefault(
+        "contrasts",
+        [{"family": "against-best", "baseline": "best", "per": ["corpus", "query_set", "mode", "measure"]}],
+    )
+    for family in filled["contrasts"]:
+        family.setdefault("measures", [filled["measures"][0]])
+    for query_set in filled["query_sets"].values():
+        query_set.setdefault("purpose", "known-item")
+        query_set.setdefault("judged", "now")
+    return filled
+
+
+def _load_registry(spec: dict[str, Any], base: Path, faults: list[Fault]) -> dict[str, dict[str, Any]]:
+    from verseir.systems.registry import load_registry
+
+    try:
+        return load_registry([base / path for path in spec["registry"]])
+    except InputFaults as found:
+        faults.extend(found.faults)
+        return {}
+
+
+def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:
+    """Names that one part of a study uses and no other part defines."""
+
+    def unknown(name: str, known: Any, field: str, what: str) -> Iterator[Fault]:
+        if name not in known:
+            yield Fault(where, 0, field, f"unknown {what} '{name}'", closest(name, known))
+
+    if registry:
+        for name in spec["systems"]:
+            yield from unknown(name, registry, "systems", "system")
+    for name, corpus in spec["corpora"].items():
+        given = [key for key in ("path", "hub", "sources") if key in corpus]
+        if len(given) != 1:
+            yield Fault(where, 0, f"corpora.{name}", f"needs exactly one of path, hub, sources; found {given or 'none'}")
+    for name, query_set in spec["query_sets"].items():
+        field = f"query_sets.{name}"
+        for corpus in query_set["corpora"]:
+            yield from unknown(corpus, spec["corpora"], f"{field}.corpora", "corpus")
+        if ("path" in query_set) == ("probe" in query_set):
+            yield Fault(where, 0, field, "needs either path or probe")
+        if "probe" in query_set:
+            yield from unknown(query_set["probe"]["corpus"], spec["corpora"], f"{field}.probe.corpus", "corpus")
+    for position, family in enumerate(spec["contrasts"]):
+        field = f"contrasts.{position}"
+        for key, known in (("query_sets", spec["query_sets"]), ("modes", spec["modes"]), ("systems", spec["systems"])):
+            for name in family.get(key, []):
+                yield from unknown(name, known, f"{field}.{key}", key[:-1].replace("_", " "))
+        for measure in family["measures"]:
+            yield from unknown(measure, spec["measures"], f"{field}.measures", "measure")
+        if family["baseline"] != "best":
+            yield from unknown(family["baseline"], [*spec["systems"], "best"], f"{field}.baseline", "system")
+    names = [family["family"] for family in spec["contrasts"]]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Fault(where, 0, "contrasts", f"the family '{name}' is declared twice")

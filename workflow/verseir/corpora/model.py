@@ -1,0 +1,63 @@
+"""What every corpus adapter returns and what a loaded corpus is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from verseir.tables import EXPLANATIONS, POEMS
+
+#: A verse (bayt) as its hemistichs; ``second`` is None for a verse of one hemistich.
+Verse = tuple[str, str | None]
+
+
+@dataclass(slots=True)
+class Record:
+    """One poem as an adapter read it: names as spelt in the source, and the place to name in a fault.
+
+    ``explanations`` maps the source of an explanation (``fof``, ``ai`` ...) to {verse index from 0: text}.
+    ``era_order`` is given only by a source that knows it better than the name of the era does (a year of death);
+    ``line`` is the line, row or record number in ``file``, counted from 1; 0 where there is none.
+    """
+
+    poem_id: str
+    verses: list[Verse]
+    title: str | None = None
+    poet: str | None = None
+    era: str | None = None
+    meter: str | None = None
+    genre: str | None = None
+    language: str | None = None
+    source: str | None = None
+    explanations: dict[str, dict[int, str]] = field(default_factory=dict)
+    era_order: int | None = None
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A loaded, validated corpus. ``poems`` is in the order of ``poem_id`` (bytewise); ``warnings`` are for the log."""
+
+    name: str
+    poems: pl.DataFrame
+    explanations: pl.DataFrame
+    warnings: tuple[str, ...] = ()
+
+
+#: ``read(spec, base)``: the spec of a corpus and the folder that its relative paths start from.
+Adapter = Callable[[dict[str, Any], Path], list[Record]]
+
+
+def poems_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """A POEMS frame of ``rows`` (column name to value), in the order of ``poem_id``."""
+    return pl.DataFrame(rows, schema=dict(POEMS.columns)).sort("poem_id")
+
+
+def explanations_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """An EXPLANATIONS frame of ``rows``, in the order of poem, source and verse."""
+    return pl.DataFrame(rows, schema=dict(EXPLANATIONS.columns)).sort("poem_id", "source", "verse_index")

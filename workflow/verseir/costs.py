@@ -1,0 +1,61 @@
+"""What a step cost: seconds, peak memory, size on disk."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from verseir.atomic import write_text
+from verseir.tables import COSTS
+
+
+def peak_memory_mb() -> float:
+    """Peak resident memory of this process in MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+class Stopwatch:
+    """Measures one step from its making to ``write``."""
+
+    def __init__(self, stage: str, corpus: str, system: str):
+        self.row: dict[str, Any] = {"corpus": corpus, "system": system, "stage": stage}
+        self.start = time.perf_counter()
+
+    def write(self, path: str | Path, n_texts: int | None = None, index_mb: float | None = None, device: str = "cpu") -> None:
+        """Write the cost as JSON: one row of the COSTS table. ``n_texts`` are the texts that the step worked on."""
+        seconds = time.perf_counter() - self.start
+        rate = n_texts / seconds if n_texts and seconds > 0 else None
+        row = self.row | {
+            "n_texts": n_texts,
+            "seconds": seconds,
+            "texts_per_second": rate,
+            "peak_memory_mb": peak_memory_mb(),
+            "index_mb": index_mb,
+            "device": device,
+        }
+        write_text(path, json.dumps(row, indent=1) + "\n")
+
+
+def read_costs(paths: Iterable[str | Path]) -> pl.DataFrame:
+    """The COSTS table of all cost files, summed over steps of the same corpus, system and stage; memory is the largest."""
+    rows = [json.loads(Path(path).read_text(encoding="utf-8")) for path in sorted(map(str, paths))]
+    frame = pl.DataFrame(rows, schema=dict(COSTS.columns), orient="row")
+    keys = ["corpus", "system", "stage"]
+    summed = frame.group_by(keys).agg(
+        pl.col("n_texts").sum(),
+        pl.col("seconds").sum(),
+        pl.col("peak_memory_mb").max(),
+        pl.col("index_mb").sum(),
+        pl.col("device").sort().first(),
+    )
+    rate = pl.when(pl.col("n_texts") > 0).then(pl.col("n_texts") / pl.col("seconds"))
+    index = pl.when(pl.col("index_mb") > 0).then(pl.col("index_mb"))
+    return summed.with_columns(texts_per_second=rate, index_mb=index).select(list(COSTS.columns)).sort(keys)

@@ -1,0 +1,1 @@
+"""Tests, intervals and corrections. Knows nothing of retrieval: numbers in, numbers out."""
