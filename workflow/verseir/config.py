@@ -58,13 +58,14 @@ class Study:
             return []
         return [{"system": arm} if isinstance(arm, str) else dict(arm) for arm in entry["arms"]]
 
-    def runs(self) -> Iterator[tuple[str, str, str, str]]:
-        """All (corpus, mode, query_set, system) that the study compares, in a fixed order."""
-        for query_set in self.query_sets:
-            for corpus in sorted(self.spec["query_sets"][query_set]["corpora"]):
-                for mode in self.modes:
-                    for system in sorted(self.spec["systems"]):
-                        yield corpus, mode, query_set, system
+    @property
+    def cross(self) -> dict[str, Any]:
+        """What is crossed with what: see ``verseir.layout.runs``."""
+        return {
+            "query_sets": {name: sorted(self.spec["query_sets"][name]["corpora"]) for name in self.query_sets},
+            "modes": self.modes,
+            "systems": {name: self.registry[name]["kind"] for name in sorted(self.spec["systems"])},
+        }
 
     def query_sets_of(self, corpus: str) -> list[str]:
         return [name for name in self.query_sets if corpus in self.spec["query_sets"][name]["corpora"]]

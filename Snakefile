@@ -1,0 +1,45 @@
+# corpora x indexing modes x query sets x systems -> ranked lists -> measures -> tests -> tables, figures, a report
+#
+#   snakemake --cores 8 --resources gpu=1                                            the demo study
+#   snakemake --cores 8 --resources gpu=1 --configfile config/studies/<study>.yaml   another study
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+# A study is complete in itself: the demo is read only when no study is given, so that nothing of it leaks into another.
+if "study" not in config:
+
+    configfile: "config/config.yaml"
+
+
+include: "workflow/rules/study.smk"
+include: "workflow/rules/ingest.smk"
+include: "workflow/rules/index.smk"
+include: "workflow/rules/search.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    """Everything of the study: runs, tables, figures, the report and its manifest."""
+    default_target: True
+    input:
+        rules.write_report.output,
+        rules.write_manifest.output,
+        rules.export_trec.output,
+
+
+rule tables:
+    """The tables only."""
+    input:
+        rules.make_leaderboard.output,
+        rules.compare_systems.output,
+        rules.report_ties.output,
+        rules.collect_costs.output,
+
+
+rule check:
+    """Check every input of the study and run nothing else."""
+    input:
+        rules.check_inputs.output,

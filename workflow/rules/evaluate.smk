@@ -1,0 +1,133 @@
+# From ranked lists to tables. Nothing here needs a model: imported runs are as good as computed ones.
+
+RUNS = [str(run.path(f"{RESULTS}/runs")) for run in runs(study.cross)]
+ALL_QUERIES = expand(f"{RESULTS}/queries/{{query_set}}.parquet", query_set=study.query_sets)
+ALL_QRELS = expand(f"{RESULTS}/queries/{{query_set}}.qrels.parquet", query_set=study.query_sets)
+
+
+rule evaluate_runs:
+    """Measure every query of every run."""
+    input:
+        runs=RUNS,
+        queries=ALL_QUERIES,
+        qrels=ALL_QRELS,
+        code=code("evaluate_runs"),
+    output:
+        f"{RESULTS}/per_query.parquet",
+    params:
+        cross=CROSS,
+        measures=study.spec["measures"],
+        judged_later=[name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"],
+        results=RESULTS,
+    log:
+        f"{RESULTS}/logs/evaluate_runs.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/evaluate_runs.tsv"
+    message:
+        "Measuring all runs"
+    shell:
+        "python -m verseir evaluate_runs --results {params.results:q} --cross {params.cross:q}"
+        " --measures {params.measures:q} --judged-later {params.judged_later:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule make_leaderboard:
+    """Means with intervals: of each query set, and of each register in it."""
+    input:
+        per_query=rules.evaluate_runs.output,
+        queries=ALL_QUERIES,
+        qrels=ALL_QRELS,
+        code=code("make_leaderboard"),
+    output:
+        leaderboard=f"{RESULTS}/tables/leaderboard.csv",
+        registers=f"{RESULTS}/tables/registers.csv",
+    params:
+        results=RESULTS,
+        query_sets=study.query_sets,
+        resamples=study.spec["bootstrap"],
+        seed=study.spec["seed"],
+    log:
+        f"{RESULTS}/logs/make_leaderboard.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/make_leaderboard.tsv"
+    message:
+        "Making the leaderboard"
+    shell:
+        "python -m verseir make_leaderboard --results {params.results:q} --query-sets {params.query_sets:q}"
+        " --resamples {params.resamples} --seed {params.seed} --leaderboard {output.leaderboard:q}"
+        " --registers {output.registers:q} 2>&1 | tee {log:q}"
+
+
+rule compare_systems:
+    """Paired tests of the declared families, with intervals and Holm's correction."""
+    input:
+        per_query=rules.evaluate_runs.output,
+        queries=ALL_QUERIES,
+        qrels=ALL_QRELS,
+        code=code("compare_systems"),
+    output:
+        f"{RESULTS}/tables/contrasts.csv",
+    params:
+        results=RESULTS,
+        query_sets=study.query_sets,
+        families=canonical(study.spec["contrasts"]),
+        resamples=study.spec["bootstrap"],
+        flips=study.spec["flips"],
+        seed=study.spec["seed"],
+    log:
+        f"{RESULTS}/logs/compare_systems.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/compare_systems.tsv"
+    message:
+        "Testing the declared contrasts"
+    shell:
+        "python -m verseir compare_systems --results {params.results:q} --query-sets {params.query_sets:q}"
+        " --families {params.families:q} --resamples {params.resamples} --flips {params.flips} --seed {params.seed}"
+        " --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule report_ties:
+    """How often ties touch a cut, and how far the order of tied poems could move each measure."""
+    input:
+        runs=RUNS,
+        queries=ALL_QUERIES,
+        qrels=ALL_QRELS,
+        code=code("report_ties"),
+    output:
+        f"{RESULTS}/tables/ties.csv",
+    params:
+        cross=CROSS,
+        measures=study.spec["measures"],
+        judged_later=[name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"],
+        results=RESULTS,
+    log:
+        f"{RESULTS}/logs/report_ties.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/report_ties.tsv"
+    message:
+        "Reporting ties"
+    shell:
+        "python -m verseir report_ties --results {params.results:q} --cross {params.cross:q}"
+        " --measures {params.measures:q} --judged-later {params.judged_later:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule collect_costs:
+    """What each system cost, and what its encoder saw of the texts."""
+    input:
+        costs=[str(path) for path in cost_files(study.cross, f"{RESULTS}/costs")],
+        encodings=[str(path) for path in encoding_files(study.cross, f"{RESULTS}/encodings")],
+        code=code("collect_costs"),
+    output:
+        costs=f"{RESULTS}/tables/costs.csv",
+        encoding=f"{RESULTS}/tables/encoding.csv",
+    params:
+        cross=CROSS,
+        results=RESULTS,
+    log:
+        f"{RESULTS}/logs/collect_costs.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/collect_costs.tsv"
+    message:
+        "Collecting costs"
+    shell:
+        "python -m verseir collect_costs --results {params.results:q} --cross {params.cross:q} --costs {output.costs:q}"
+        " --encoding {output.encoding:q} 2>&1 | tee {log:q}"

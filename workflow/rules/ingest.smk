@@ -1,0 +1,141 @@
+# Inputs: checked together, then read into the tables of the study.
+
+
+def files_of(corpus):
+    """The files of this machine that a corpus is read from. Folders are left to their adapter."""
+    spec = study.spec["corpora"][corpus]
+    named = [spec.get("path"), spec.get("sources"), *spec.get("explanations", {}).values()]
+    return sorted(path for path in named if path and not Path(path).is_dir())
+
+
+def query_files_of(query_set):
+    spec = study.spec["query_sets"][query_set]
+    return [path for path in (spec.get("path"), spec.get("qrels")) if path]
+
+
+def files_in_folder(corpus):
+    path = study.spec["corpora"][corpus].get("path", "")
+    return sorted(str(file) for file in Path(path).rglob("*") if file.is_file()) if Path(path).is_dir() else []
+
+
+given_query_sets = [name for name in study.query_sets if "path" in study.spec["query_sets"][name]]
+drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["query_sets"][name]]
+
+
+rule check_inputs:
+    """Read every input of the study and refuse all faults at once, before anything is encoded."""
+    input:
+        corpora=[path for corpus in study.corpora for path in files_of(corpus) + files_in_folder(corpus)],
+        queries=[path for query_set in study.query_sets for path in query_files_of(query_set)],
+        code=code("check_inputs"),
+    output:
+        f"{RESULTS}/inputs.json",
+    params:
+        corpora=canonical(study.spec["corpora"]),
+        query_sets=canonical(study.spec["query_sets"]),
+        modes=canonical(study.spec["modes"]),
+    log:
+        f"{RESULTS}/logs/check_inputs.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/check_inputs.tsv"
+    message:
+        "Checking all inputs of the study"
+    shell:
+        "python -m verseir check_inputs --corpora {params.corpora:q} --query-sets {params.query_sets:q}"
+        " --modes {params.modes:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule ingest_corpus:
+    """Read the poems and explanations of one corpus; audit duplicates."""
+    input:
+        # A change in another corpus re-runs the check, not this.
+        checked=ancient(rules.check_inputs.output),
+        files=lambda w: files_of(w.corpus) + files_in_folder(w.corpus),
+        code=code("ingest_corpus"),
+    output:
+        poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
+        explanations=f"{RESULTS}/corpora/{{corpus}}/explanations.parquet",
+        duplicates=f"{RESULTS}/corpora/{{corpus}}/duplicates.csv",
+        audit=f"{RESULTS}/corpora/{{corpus}}/audit.json",
+    params:
+        spec=lambda w: spec("corpora", w.corpus),
+    log:
+        f"{RESULTS}/logs/ingest_corpus/{{corpus}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/ingest_corpus/{{corpus}}.tsv"
+    message:
+        "Reading the corpus {wildcards.corpus}"
+    shell:
+        "python -m verseir ingest_corpus --name {wildcards.corpus:q} --spec {params.spec:q} --poems {output.poems:q}"
+        " --explanations {output.explanations:q} --duplicates {output.duplicates:q} --audit {output.audit:q} 2>&1 | tee {log:q}"
+
+
+rule ingest_queries:
+    """Read one query set and its judgements."""
+    input:
+        checked=ancient(rules.check_inputs.output),
+        files=lambda w: query_files_of(w.query_set),
+        code=code("ingest_queries"),
+    output:
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+    params:
+        spec=lambda w: spec("query_sets", w.query_set),
+    log:
+        f"{RESULTS}/logs/ingest_queries/{{query_set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/ingest_queries/{{query_set}}.tsv"
+    wildcard_constraints:
+        query_set=one_of(given_query_sets),
+    message:
+        "Reading the query set {wildcards.query_set}"
+    shell:
+        "python -m verseir ingest_queries --name {wildcards.query_set:q} --spec {params.spec:q}"
+        " --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
+
+
+rule draw_probes:
+    """Draw synthetic known-item queries from a corpus that has none."""
+    input:
+        poems=lambda w: f"{RESULTS}/corpora/{study.spec['query_sets'][w.query_set]['probe']['corpus']}/poems.parquet",
+        code=code("draw_probes"),
+    output:
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+    params:
+        n=lambda w: study.spec["query_sets"][w.query_set]["probe"]["n"],
+        seed=lambda w: study.spec["query_sets"][w.query_set]["probe"].get("seed", study.spec["seed"]),
+    log:
+        f"{RESULTS}/logs/draw_probes/{{query_set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/draw_probes/{{query_set}}.tsv"
+    wildcard_constraints:
+        query_set=one_of(drawn_query_sets),
+    message:
+        "Drawing the query set {wildcards.query_set}"
+    shell:
+        "python -m verseir draw_probes --name {wildcards.query_set:q} --poems {input.poems:q} --n {params.n}"
+        " --seed {params.seed} --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
+
+
+rule make_chunks:
+    """Compose the text of every chunk of a corpus in one indexing mode."""
+    input:
+        poems=rules.ingest_corpus.output.poems,
+        explanations=rules.ingest_corpus.output.explanations,
+        code=code("make_chunks"),
+    output:
+        f"{RESULTS}/corpora/{{corpus}}/chunks/{{mode}}.parquet",
+    params:
+        fields=lambda w: spec("modes", w.mode),
+        verses=study.spec["chunks"]["verses"],
+        stride=study.spec["chunks"]["stride"],
+    log:
+        f"{RESULTS}/logs/make_chunks/{{corpus}}/{{mode}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/make_chunks/{{corpus}}/{{mode}}.tsv"
+    message:
+        "Making the chunks of {wildcards.corpus}, mode {wildcards.mode}"
+    shell:
+        "python -m verseir make_chunks --poems {input.poems:q} --explanations {input.explanations:q}"
+        " --fields {params.fields:q} --verses {params.verses} --stride {params.stride} --output {output:q} 2>&1 | tee {log:q}"

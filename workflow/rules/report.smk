@@ -1,0 +1,110 @@
+# What people and other programs read.
+
+TREC = f"{RESULTS}/trec"
+
+
+rule export_trec:
+    """All runs and judgements as TREC files."""
+    input:
+        runs=RUNS,
+        qrels=ALL_QRELS,
+        code=code("export_trec"),
+    output:
+        runs=[str(run.path(f"{TREC}/runs", ".trec")) for run in runs(study.cross)],
+        qrels=expand(f"{TREC}/qrels/{{query_set}}.qrels", query_set=study.query_sets),
+    params:
+        cross=CROSS,
+        results=RESULTS,
+    log:
+        f"{RESULTS}/logs/export_trec.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/export_trec.tsv"
+    message:
+        "Exporting runs and judgements as TREC files"
+    shell:
+        "python -m verseir export_trec --results {params.results:q} --cross {params.cross:q} 2>&1 | tee {log:q}"
+
+
+rule plot_registers:
+    """System by register, with intervals."""
+    input:
+        registers=rules.make_leaderboard.output.registers,
+        code=code("plot_registers"),
+    output:
+        report(
+            f"{RESULTS}/figures/registers.svg",
+            caption="../report/registers.rst",
+            category="Figures",
+        ),
+        multiext(f"{RESULTS}/figures/registers", ".pdf", ".png"),
+    params:
+        measure=study.spec["contrasts"][0]["measures"][0] if study.spec["contrasts"] else study.spec["measures"][0],
+    log:
+        f"{RESULTS}/logs/plot_registers.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/plot_registers.tsv"
+    message:
+        "Plotting systems by register"
+    shell:
+        "python -m verseir plot_registers --registers {input.registers:q} --measure {params.measure:q}"
+        " --output {output:q} 2>&1 | tee {log:q}"
+
+
+rule write_manifest:
+    """Versions, commit, hashes, parameters, seeds, devices and costs of this study; its config beside it."""
+    input:
+        tables=[
+            rules.make_leaderboard.output,
+            rules.compare_systems.output,
+            rules.report_ties.output,
+            rules.collect_costs.output,
+        ],
+        inputs=rules.check_inputs.output,
+        encodings=rules.collect_costs.input.encodings,
+        code=code("write_manifest"),
+    output:
+        manifest=f"{RESULTS}/manifest.json",
+        config=f"{RESULTS}/config.yaml",
+    params:
+        study=canonical(study.spec),
+        systems=canonical({name: study.registry[name] for name in study.systems()}),
+        results=RESULTS,
+    log:
+        f"{RESULTS}/logs/write_manifest.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/write_manifest.tsv"
+    message:
+        "Writing the manifest"
+    shell:
+        "python -m verseir write_manifest --results {params.results:q} --study {params.study:q} --systems {params.systems:q}"
+        " --inputs {input.inputs:q} --encodings {input.encodings:q} --manifest {output.manifest:q}"
+        " --config {output.config:q} 2>&1 | tee {log:q}"
+
+
+rule write_report:
+    """The whole study in one page that opens from disk without a network."""
+    input:
+        leaderboard=rules.make_leaderboard.output.leaderboard,
+        registers=rules.make_leaderboard.output.registers,
+        contrasts=rules.compare_systems.output,
+        ties=rules.report_ties.output,
+        costs=rules.collect_costs.output.costs,
+        encoding=rules.collect_costs.output.encoding,
+        manifest=rules.write_manifest.output.manifest,
+        figure=rules.plot_registers.output[0],
+        audits=expand(f"{RESULTS}/corpora/{{corpus}}/audit.json", corpus=study.corpora),
+        code=code("write_report"),
+        template="workflow/report/page.html",
+    output:
+        f"{RESULTS}/report/index.html",
+    params:
+        results=RESULTS,
+    log:
+        f"{RESULTS}/logs/write_report.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/write_report.tsv"
+    message:
+        "Writing the report"
+    shell:
+        "python -m verseir write_report --results {params.results:q} --template {input.template:q} --output {output:q}"
+        " 2>&1 | tee {log:q}"

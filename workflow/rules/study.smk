@@ -1,0 +1,54 @@
+# The validated study and the names that all rules share.
+
+import os
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
+
+from verseir.code import modules_of
+from verseir.config import canonical, load_study
+from verseir.faults import InputFaults
+from verseir.layout import cost_files, encoding_files, runs
+
+# Rules call `python -m verseir`: of this environment, and of this checkout also where a rule has its own environment.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[0], os.environ.get("PYTHONPATH")]))
+
+try:
+    study = load_study(config, Path.cwd(), where=", ".join(map(str, workflow.configfiles)) or "config")
+except InputFaults as faults:
+    raise WorkflowError(str(faults)) from None
+
+RESULTS = f"results/{study.name}"
+
+
+def one_of(names):
+    """A wildcard constraint: exactly these names, or nothing where there are none."""
+    return "|".join(map(re.escape, sorted(names))) or "(?!)"
+
+
+def code(verb):
+    """The modules that can change what a verb writes."""
+    return [os.path.relpath(path) for path in modules_of(verb)]
+
+
+def spec(section, name):
+    """One corpus, mode or query set of the study, as a parameter that the order of its keys does not change."""
+    return canonical(study.spec[section][name])
+
+
+def system_entry(name):
+    """One system of the registry, as a parameter; what only people read in it re-runs nothing."""
+    return canonical({key: value for key, value in study.registry[name].items() if key not in ("description", "licence")})
+
+
+CROSS = canonical(study.cross)
+
+
+wildcard_constraints:
+    corpus=one_of(study.corpora),
+    mode=one_of(study.modes),
+    query_set=one_of(study.query_sets),
+    system=one_of(study.systems()),

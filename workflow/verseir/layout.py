@@ -1,0 +1,56 @@
+"""Where the files of a study lie, and which runs its cross of corpora, modes, query sets and systems has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: The step that searches with a system of each kind, and the step before it.
+SEARCHES = {"bm25": "search_bm25", "dense": "search_dense", "fusion": "fuse_runs", "imported": "import_run"}
+
+
+class Run(NamedTuple):
+    """One ranked list: of one system, for one corpus, indexing mode and query set."""
+
+    corpus: str
+    mode: str
+    query_set: str
+    system: str
+
+    def path(self, folder: str | Path, suffix: str = ".parquet") -> Path:
+        """Its file below ``folder``."""
+        return Path(folder) / self.corpus / self.mode / self.query_set / f"{self.system}{suffix}"
+
+
+def runs(cross: Mapping[str, Any]) -> Iterator[Run]:
+    """The runs of a cross, in a fixed order.
+
+    Args:
+        cross: ``query_sets`` (name -> corpora it is searched in), ``modes`` and ``systems`` (name -> kind).
+    """
+    for query_set, corpora in sorted(cross["query_sets"].items()):
+        for corpus in sorted(corpora):
+            for mode in sorted(cross["modes"]):
+                for system in sorted(cross["systems"]):
+                    yield Run(corpus, mode, query_set, system)
+
+
+def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
+    """The cost files of all steps that the systems of a cross take, sorted."""
+    files = set()
+    for run in runs(cross):
+        kind = cross["systems"][run.system]
+        if kind != "imported":
+            files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
+        if kind == "bm25":
+            files.add(Path(folder) / "index_bm25" / run.corpus / run.mode / f"{run.system}.json")
+        if kind == "dense":
+            files.add(Path(folder) / "encode_texts" / run.corpus / f"{run.system}.json")
+    return sorted(files)
+
+
+def encoding_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
+    """What is known of the texts that each encoder of a cross saw: one file for each corpus and encoder, sorted."""
+    dense = [run for run in runs(cross) if cross["systems"][run.system] == "dense"]
+    return sorted({Path(folder) / run.corpus / f"{run.system}.json" for run in dense})
