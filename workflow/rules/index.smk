@@ -28,7 +28,7 @@ rule index_bm25:
 rule encode_texts:
     """Load one encoder once and encode all texts of one corpus and its queries that the store does not hold yet."""
     input:
-        chunks=expand(f"{RESULTS}/corpora/{{{{corpus}}}}/chunks/{{mode}}.parquet", mode=study.modes),
+        chunks=lambda w: [f"{RESULTS}/corpora/{w.corpus}/chunks/{mode}.parquet" for mode in study.modes_of(w.corpus)],
         queries=lambda w: expand(f"{RESULTS}/queries/{{query_set}}.parquet", query_set=study.query_sets_of(w.corpus)),
         code=code("encode_texts"),
     output:

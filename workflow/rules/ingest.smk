@@ -58,7 +58,7 @@ rule ingest_corpus:
         duplicates=f"{RESULTS}/corpora/{{corpus}}/duplicates.csv",
         audit=f"{RESULTS}/corpora/{{corpus}}/audit.json",
     params:
-        spec=lambda w: spec("corpora", w.corpus),
+        spec=lambda w: corpus_spec(w.corpus),
     log:
         f"{RESULTS}/logs/ingest_corpus/{{corpus}}.log",
     benchmark:

@@ -39,6 +39,11 @@ def spec(section, name):
     return canonical(study.spec[section][name])
 
 
+def corpus_spec(name):
+    """One corpus, without the modes that it is indexed in: those do not change what is read."""
+    return canonical({key: value for key, value in study.spec["corpora"][name].items() if key != "modes"})
+
+
 def system_entry(name):
     """One system of the registry, as a parameter; what only people read in it re-runs nothing."""
     return canonical({key: value for key, value in study.registry[name].items() if key not in ("description", "licence")})

@@ -63,9 +63,13 @@ class Study:
         """What is crossed with what: see ``verseir.layout.runs``."""
         return {
             "query_sets": {name: sorted(self.spec["query_sets"][name]["corpora"]) for name in self.query_sets},
-            "modes": self.modes,
+            "modes": {corpus: self.modes_of(corpus) for corpus in self.corpora},
             "systems": {name: self.registry[name]["kind"] for name in sorted(self.spec["systems"])},
         }
+
+    def modes_of(self, corpus: str) -> list[str]:
+        """The modes in which a corpus is indexed: its own list, or all modes of the study."""
+        return sorted(self.spec["corpora"][corpus].get("modes", self.modes))
 
     def query_sets_of(self, corpus: str) -> list[str]:
         return [name for name in self.query_sets if corpus in self.spec["query_sets"][name]["corpora"]]
@@ -154,6 +158,8 @@ def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str
         given = [key for key in ("path", "hub", "sources") if key in corpus]
         if len(given) != 1:
             yield Fault(where, 0, f"corpora.{name}", f"needs exactly one of path, hub, sources; found {given or 'none'}")
+        for mode in corpus.get("modes", []):
+            yield from unknown(mode, spec["modes"], f"corpora.{name}.modes", "mode")
     for name, query_set in spec["query_sets"].items():
         field = f"query_sets.{name}"
         for corpus in query_set["corpora"]:

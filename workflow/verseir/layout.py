@@ -27,11 +27,12 @@ def runs(cross: Mapping[str, Any]) -> Iterator[Run]:
     """The runs of a cross, in a fixed order.
 
     Args:
-        cross: ``query_sets`` (name -> corpora it is searched in), ``modes`` and ``systems`` (name -> kind).
+        cross: ``query_sets`` (name -> corpora it is searched in), ``modes`` (corpus -> its modes) and ``systems``
+            (name -> kind).
     """
     for query_set, corpora in sorted(cross["query_sets"].items()):
         for corpus in sorted(corpora):
-            for mode in sorted(cross["modes"]):
+            for mode in sorted(cross["modes"][corpus]):
                 for system in sorted(cross["systems"]):
                     yield Run(corpus, mode, query_set, system)
 

@@ -11,8 +11,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-#: The sixteen meters in the order of the five circles of al-Khalil, then forms outside them; each with its Latin spellings.
-_METERS: dict[str, str] = {
+#: The sixteen meters (fifteen of al-Khalil, and المتدارك), then forms outside them; each with further spellings.
+_METERS = {
     "الطويل": "tawil taweel tawyl",
     "المديد": "madid madeed",
     "البسيط": "basit baseet",
@@ -21,55 +21,52 @@ _METERS: dict[str, str] = {
     "الهزج": "hazaj hazag",
     "الرجز": "rajaz ragaz",
     "الرمل": "ramal",
-    "السريع": "sari saree sarie sareea",
-    "المنسرح": "munsarih munsareh monsareh munsarih",
+    "السريع": "sari saree sarie",
+    "المنسرح": "munsarih munsareh monsareh",
     "الخفيف": "khafif khafeef",
-    "المضارع": "mudari mudarie mudhari modare mudare",
-    "المقتضب": "muqtadab moqtadab muqtadib muqtathab",
+    "المضارع": "mudari mudarie modare mudare",
+    "المقتضب": "muqtadab moqtadab muqtathab",
     "المجتث": "mujtath mujtathth mugtath mogtath",
     "المتقارب": "mutaqarib mutaqareb mutakareb mutakarib motakareb",
-    "المتدارك": "mutadarik mutadarak motadarak mutadarek khabab",
-    "الدوبيت": "dubayt dobeit dubait",
-    "الموشح": "muwashshah muwashah",
+    "المتدارك": "mutadarik mutadarak mutadarek motadarak khabab الخبب المحدث",
+    "الدوبيت": "dubayt dubait",
+    "الموشح": "muwashshah muwashah موشحة",
     "المواليا": "mawaliya mawwaliya",
     "السلسلة": "silsila",
-    "شعر التفعيلة": "tafila tafeela",
-    "شعر حر": "",
+    "شعر التفعيلة": "التفعيلة tafila",
+    "الشعر الحر": "حر",
 }
-_METER_SYNONYMS = {"الخبب": "المتدارك", "المحدث": "المتدارك", "موشح": "الموشح", "الشعر الحر": "شعر حر", "التفعيلة": "شعر التفعيلة"}
-#: Forms of a meter that are shorter than the full one, with the spellings that name them.
+#: Forms of a meter other than the full one: shortened by a foot, by half, by two thirds; and two licensed endings.
 _VARIANTS = {
-    "مجزوء": "مجزوء المجزوء مجزوءه majzu majzua majzuu",
-    "مشطور": "مشطور المشطور mashtur",
-    "منهوك": "منهوك المنهوك manhuk",
-    "مخلع": "مخلع المخلع mukhalla mukhallaa",
-    "أحذ": "احذ الاحذ ahadhdh",
+    "مجزوء": "المجزوء مجزوءة majzu",
+    "مشطور": "المشطور mashtur",
+    "منهوك": "المنهوك manhuk",
+    "مخلع": "المخلع mukhalla",
+    "أحذ": "الأحذ ahadhdh",
 }
-_FULL = "تام التام التامه تامه tamm tam"
-_METER_FILLERS = "بحر البحر من علي bahr al el min"
+#: Words that add nothing to the name of a meter: "full", "meter", articles and prepositions.
+_METER_FILLERS = "تام التام تامة التامة tamm tam بحر البحر من شعر الشعر bahr al el min"
 
-#: Eras by the middle of their time, in years AH: eras that overlap (Andalusian, Fatimid, Ayyubid) still have one order.
-#: The twelve names are those that the large archives of Arabic poetry use.
-_ERAS: dict[str, str] = {
-    "العصر الجاهلي": "جاهلي الجاهلي الجاهليه|pre-islamic|preislamic|jahili|jahiliyya",
-    "عصر المخضرمين": "مخضرم مخضرمون المخضرم المخضرمون المخضرمين مخضرمين|mukhadram|mukhadramun|transitional",
-    "عصر صدر الإسلام": "الاسلامي اسلامي الاسلام الاسلاميه|صدر الاسلام|صدر اسلام|early islamic|early islam|islamic|sadr al-islam|rashidun",
-    "العصر الأموي": "اموي الاموي الامويه|umayyad",
-    "بين الدولتين": "بين الدولتين|مخضرمو الدولتين|مخضرمي الدولتين|between the two dynasties|umayyad-abbasid",
-    "العصر العباسي": "عباسي العباسي العباسيه|abbasid",
-    "العصر الفاطمي": "فاطمي الفاطمي الفاطميه|fatimid",
-    "العصر الأندلسي": "اندلسي الاندلسي الاندلس|المغرب والاندلس|المغربي والاندلسي|andalusian|andalusi|maghrib and andalus",
-    "العصر الأيوبي": "ايوبي الايوبي الايوبيه|ayyubid",
-    "العصر المملوكي": "مملوكي المملوكي المماليك المملوكيه|mamluk",
-    "العصر العثماني": "عثماني العثماني العثمانيه|ottoman",
-    "العصر الحديث": "حديث الحديث معاصر المعاصر الحديثه|modern|contemporary",
+#: The eras in the order of the middle of their time, so that eras that overlap (Abbasid, Fatimid, Andalusian, Ayyubid)
+#: have an order too. The twelve are those that the large archives of Arabic poetry tell apart.
+_ERAS = {
+    "العصر الجاهلي": "جاهلي|الجاهلية|pre-islamic|preislamic|jahili|jahiliyya",
+    "المخضرمون": "مخضرم|مخضرمون|المخضرم|المخضرمين|مخضرمين|mukhadram|mukhadramun|transitional",
+    "عصر صدر الإسلام": "صدر إسلام|الإسلامي|إسلامي|الإسلام|early islamic|early islam|islamic|sadr al-islam|rashidun",
+    "العصر الأموي": "أموي|الأموية|umayyad",
+    "بين الدولتين": "مخضرمو الدولتين|مخضرمي الدولتين|مخضرم الدولتين|between the two dynasties|between dynasties",
+    "العصر العباسي": "عباسي|العباسية|abbasid",
+    "العصر الفاطمي": "فاطمي|الفاطمية|fatimid",
+    "العصر الأندلسي": "أندلسي|الأندلس|المغرب والأندلس|المغربي والأندلسي|andalusian|andalusi|maghrib and andalus",
+    "العصر الأيوبي": "أيوبي|الأيوبية|ayyubid",
+    "العصر المملوكي": "مملوكي|المماليك|المملوكية|mamluk",
+    "العصر العثماني": "عثماني|العثمانية|ottoman",
+    "العصر الحديث": "حديث|المعاصر|معاصر|الحديثة|modern|contemporary",
 }
 _ERA_FILLERS = "عصر العصر شعراء شعر era period age the"
 
-#: Last year of death AH -> era: the fall of the Rashidun, Umayyad and Abbasid (Baghdad) caliphates in 40, 132 and 656, the
-#: Ottoman conquest of Egypt in 923 and the French one in 1213. OpenITI gives 1 to all who died before the Hijra. A year
-#: cannot tell an Andalusian, Fatimid or Ayyubid poet from an Abbasid one, nor the poets who lived in two eras
-#: (mukhadramun) from their neighbours: bands of years name neither.
+#: Last year of death AH of an era: the end of the first caliphate (40), the fall of the Umayyads (132), the fall of Baghdad
+#: (656), the Ottoman conquest of Egypt (923) and the French one (1213). OpenITI writes 1 for all who died before the Hijra.
 _BANDS = (
     (1, "العصر الجاهلي"),
     (40, "عصر صدر الإسلام"),
@@ -81,35 +78,65 @@ _BANDS = (
 
 
 def _fold(name: str) -> str:
-    """``name`` without marks, tatweel, punctuation and letter variants; Latin letters without accents, in lower case."""
-    name = unicodedata.normalize("NFKD", name).casefold().replace("ـ", "")
-    name = "".join(c for c in name if not unicodedata.combining(c) and c not in "ʿʾʼ'`")
-    name = name.translate(str.maketrans("أإآٱىةيیک", "اااايهييك"))
-    return " ".join(re.findall(r"[^\W_]+", name))
+    """``name`` without marks, tatweel, hamza and punctuation; Latin letters without accents, in lower case."""
+    name = unicodedata.normalize("NFKD", name).casefold()
+    name = "".join(c for c in name if not unicodedata.combining(c) and c not in "ـءʿʾʼ'`")
+    return " ".join(re.findall(r"[^\W_]+", name.translate(str.maketrans("ٱةىیک", "اهييك"))))
 
 
-def _words(spellings: str) -> frozenset[str]:
-    return frozenset(_fold(word) for word in spellings.split())
+def _without(name: str, skipped: frozenset[str]) -> str:
+    return " ".join(word for word in _fold(name).split() if word not in skipped)
 
 
-_METER_BY_SPELLING = {
-    **{_fold(spelling): name for name, latin in _METERS.items() for spelling in (name, *latin.split())},
-    **{_fold(name).removeprefix("ال"): name for name in _METERS if name.startswith("ال")},
-    **{_fold(spelling): name for spelling, name in _METER_SYNONYMS.items()},
-    **{_fold(spelling).removeprefix("ال"): name for spelling, name in _METER_SYNONYMS.items()},
-}
-_VARIANT_BY_SPELLING = {_fold(word): name for name, spellings in _VARIANTS.items() for word in spellings.split()}
-_METER_SKIPPED = _words(_FULL) | _words(_METER_FILLERS)
-_ERA_SKIPPED = _words(_ERA_FILLERS)
-ERA_ORDER: dict[str, int] = {name: order for order, name in enumerate(_ERAS, start=1)}
+_METER_SKIPPED = frozenset(_fold(_METER_FILLERS).split())
+_ERA_SKIPPED = frozenset(_fold(_ERA_FILLERS).split())
+_VARIANT_OF = {_fold(word): name for name, more in _VARIANTS.items() for word in (name, *more.split())}
+_METER_OF: dict[str, str] = {}
+for _name, _more in _METERS.items():
+    for _spelling in (_name, *_more.split()):
+        _key = _without(_spelling, _METER_SKIPPED)
+        _METER_OF |= {_key: _name, _key.removeprefix("ال"): _name}
+_ERA_OF = {_without(word, _ERA_SKIPPED): name for name, more in _ERAS.items() for word in (name, *more.split("|"))}
+
+#: Canonical names, without the variants of the meters; the eras with their order.
+METERS = tuple(_METERS)
+ERA_ORDER = {name: order for order, name in enumerate(_ERAS, start=1)}
 
 
-def _era_key(name: str) -> str:
-    return " ".join(word for word in _fold(name).split() if word not in _ERA_SKIPPED)
+def _meter(name: str) -> str | None:
+    words = _without(name, _METER_SKIPPED).split()
+    variants = [_VARIANT_OF[word] for word in words if word in _VARIANT_OF]
+    rest = " ".join(word for word in words if word not in _VARIANT_OF)
+    if variants == ["مخلع"] and not rest:
+        rest = "البسيط"  # "the mukhalla" alone is that of the Basit
+    meter = _METER_OF.get(rest)
+    if meter is None or len(variants) > 1:
+        return None
+    return f"{variants[0]} {meter}" if variants else meter
 
 
-_ERA_BY_SPELLING = {_era_key(name): name for name in _ERAS}
-for _name, _spellings in _ERAS.items():
-    _single, *_phrases = _spellings.split("|")
-    for _spelling in (_single, *_phrases) if " " in _spellings.split("|")[0] and _name == "بين الدولتين" else (*_single.split(), *_phrases):
-        _ERA_BY_SPELLING[_era_key(_spelling)] = _name
+@lru_cache(maxsize=4096)
+def canonical_meter(name: str) -> str:
+    """The canonical name of a meter; ``name`` itself, stripped, where it is not known. Idempotent."""
+    return _meter(name) or name.strip()
+
+
+def is_known_meter(name: str) -> bool:
+    """Whether ``name`` is a spelling of a known meter."""
+    return _meter(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def canonical_era(name: str) -> tuple[str, int | None]:
+    """The canonical name of an era and its order (1 is the earliest); (``name`` stripped, None) where it is not known."""
+    known = _ERA_OF.get(_without(name, _ERA_SKIPPED))
+    return (known, ERA_ORDER[known]) if known else (name.strip(), None)
+
+
+def era_of_death_year(year: int) -> str:
+    """The canonical name of the era in which a poet who died in ``year`` (AH) is counted, by bands of years.
+
+    A year cannot tell an Andalusian, Fatimid or Ayyubid poet from an Abbasid one, nor the poets who lived in two eras from
+    their neighbours: these eras are never returned. Prefer what a source says of the era.
+    """
+    return next((name for last, name in _BANDS if year <= last), "العصر الحديث")

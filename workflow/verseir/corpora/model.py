@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from verseir.faults import Fault, InputFaults
 from verseir.tables import EXPLANATIONS, POEMS
 
 #: A verse (bayt) as its hemistichs; ``second`` is None for a verse of one hemistich.
@@ -39,6 +40,10 @@ class Record:
     line: int = 0
 
 
+#: The fields of a record that a row gives as plain text.
+TEXT_FIELDS = ("title", "poet", "era", "meter", "genre", "language", "source")
+
+
 @dataclass(frozen=True)
 class Corpus:
     """A loaded, validated corpus. ``poems`` is in the order of ``poem_id`` (bytewise); ``warnings`` are for the log."""
@@ -49,8 +54,22 @@ class Corpus:
     warnings: tuple[str, ...] = ()
 
 
-#: ``read(spec, base)``: the spec of a corpus and the folder that its relative paths start from.
+#: ``read(spec, base)``: the spec of a corpus and the folder that its relative paths start from. An adapter that finds
+#: faults raises InputFaults with all of them, best as PartlyRead.
 Adapter = Callable[[dict[str, Any], Path], list[Record]]
+
+
+class PartlyRead(InputFaults):
+    """Faults of an adapter, with the ``records`` that it could read, so that these are checked in the same run.
+
+    ``known_ids`` are the ids of all poems that the adapter saw, also of those with a fault: nothing that refers to one of
+    them is a fault of its own.
+    """
+
+    def __init__(self, faults: Iterable[Fault], records: list[Record], known_ids: Iterable[str] = ()):
+        super().__init__(faults)
+        self.records = records
+        self.known_ids = frozenset(known_ids)
 
 
 def poems_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:

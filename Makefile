@@ -1,0 +1,53 @@
+# `make help` lists what there is.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= 2
+STUDY ?=
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+
+.PHONY: help install demo run check test unit lint format docs clean
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(VENV)/installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+install: $(VENV)/installed ## Make .venv and install the lock
+
+demo: install ## Run the default study and print where its report is
+	$(BIN)/snakemake --cores $(CORES) --resources gpu=1
+	@echo "The report is at $(CURDIR)/results/demo/report/index.html"
+
+run: install ## Run a study: make run STUDY=config/studies/openiti.yaml CORES=8
+	$(SNAKEMAKE)
+
+check: install ## Check all inputs of a study and run nothing else: make check STUDY=...
+	$(SNAKEMAKE) check
+
+test: lint ## Run all tests: lint, then unit, golden and workflow tests
+	$(BIN)/python -m pytest
+
+unit: install ## Run the fast tests only
+	$(BIN)/python -m pytest tests/unit -m "not slow"
+
+lint: install ## Check style, types, schemas and generated documentation
+	$(BIN)/ruff check workflow tests
+	$(BIN)/ruff format --check workflow tests
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/mypy
+	$(BIN)/python -m verseir document_config --check
+
+format: install ## Format the code and write the generated documentation
+	$(BIN)/ruff check --fix workflow tests
+	$(BIN)/ruff format workflow tests
+	$(BIN)/snakefmt Snakefile workflow/rules
+	$(BIN)/python -m verseir document_config
+
+clean: ## Remove results and caches, keep .venv
+	rm -rf results/*/ .snakemake .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,0 +1,135 @@
+"""The analyses on small studies whose answers are known."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from verseir.analyses.clusters import clusters_of
+from verseir.analyses.contrasts import contrasts
+from verseir.analyses.leaderboard import means, means_by_register
+from verseir.stats.mcnemar import mcnemar_exact, tango_interval
+from verseir.tables import CONTRASTS, LEADERBOARD, PER_QUERY, QRELS, QUERIES, REGISTERS, check_table
+
+FAMILY = {"family": "against-b", "baseline": "b", "measures": ["Recall@5"], "per": ["mode"]}
+SETTINGS = {"resamples": 500, "flips": 999, "seed": 1}
+
+
+def study(values, gold=None, registers=None):
+    """PER_QUERY, QUERIES and QRELS of one query set; ``values``: system -> one Recall@5 a query."""
+    n = len(next(iter(values.values())))
+    ids = [f"q{i:03d}" for i in range(n)]
+    rows = [("c", "verse", "set", s, q, "Recall@5", float(v)) for s, vs in values.items() for q, v in zip(ids, vs, strict=True)]
+    per_query = pl.DataFrame(rows, schema=dict(PER_QUERY.columns), orient="row")
+    registers = registers or [None] * n
+    queries = pl.DataFrame(
+        [(q, "set", "text", r, None, None, None) for q, r in zip(ids, registers, strict=True)],
+        schema=dict(QUERIES.columns),
+        orient="row",
+    )
+    gold = gold or [f"p{i}" for i in range(n)]
+    qrels = pl.DataFrame([(q, g, 1) for q, g in zip(ids, gold, strict=True)], schema=dict(QRELS.columns), orient="row")
+    return per_query, queries, qrels.with_columns(query_set=pl.lit("set"))
+
+
+def test_a_binary_measure_on_independent_queries_gets_mcnemar_and_tango():
+    a, b = [1] * 30 + [0] * 10 + [1] * 9 + [0] * 2, [1] * 30 + [0] * 10 + [0] * 9 + [1] * 2
+    row = contrasts(*study({"a": a, "b": b}), families=[FAMILY], **SETTINGS).row(0, named=True)
+    assert (row["a"], row["b"], row["n"], row["test"]) == ("a", "b", 51, "McNemar exact")
+    assert row["estimate"] == pytest.approx(7 / 51)
+    assert row["p"] == pytest.approx(mcnemar_exact(9, 2))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tango_interval(9, 2, 51))
+
+
+def test_queries_that_share_a_poem_are_tested_by_poem():
+    rng = np.random.default_rng(0)
+    values = {"a": rng.integers(0, 2, 60), "b": rng.integers(0, 2, 60)}
+    table = contrasts(*study(values, gold=[f"p{i // 3}" for i in range(60)]), families=[FAMILY], **SETTINGS)
+    assert table["test"].to_list() == ["sign-flip by poem"]
+    assert table["ci_low"][0] < table["estimate"][0] < table["ci_high"][0]
+
+
+def test_a_graded_measure_gets_a_permutation_test_with_t_beside_it():
+    rng = np.random.default_rng(0)
+    table = contrasts(*study({"a": rng.random(40), "b": rng.random(40)}), families=[FAMILY], **SETTINGS)
+    assert table["test"].to_list() == ["sign-flip"]
+    assert 0 < table["p_t"][0] <= 1
+
+
+def test_holm_is_applied_within_each_declared_part():
+    rng = np.random.default_rng(3)
+    base = rng.integers(0, 2, 80)
+    systems = {"b": base} | {name: np.where(rng.random(80) < 0.3, 1, base) for name in "acd"}
+    table = contrasts(*study(systems), families=[FAMILY], **SETTINGS)
+    assert table["family_size"].to_list() == [3, 3, 3]
+    smallest = table["p"].min()
+    assert table["p_holm"].min() == pytest.approx(min(1, 3 * smallest))
+
+
+def test_the_best_is_compared_with_all_others_and_says_how_it_was_picked():
+    systems = {"a": [1] * 20 + [0] * 20, "b": [1] * 35 + [0] * 5, "c": [0] * 40}
+    family = FAMILY | {"family": "against-best", "baseline": "best"}
+    table = contrasts(*study(systems), families=[family], **SETTINGS)
+    assert table["b"].unique().to_list() == ["b"]
+    assert table["a"].to_list() == ["a", "c"]
+    assert table["note"].str.contains("picked on the same queries").all()
+
+
+def test_what_cannot_be_tested_says_so_and_does_not_count_in_the_family():
+    table = contrasts(*study({"a": [1], "b": [0]}), families=[FAMILY], **SETTINGS)
+    row = table.row(0, named=True)
+    assert row["p"] is None
+    assert row["p_holm"] is None
+    assert row["family_size"] == 0
+    assert "not estimable" in row["note"]
+
+
+def test_systems_that_never_differ_are_not_given_an_interval_of_zero_width():
+    values = [0.5, 0.25, 1.0] * 5
+    row = contrasts(*study({"a": values, "b": values}), families=[FAMILY], **SETTINGS).row(0, named=True)
+    assert row["p"] == 1.0
+    assert row["ci_low"] is None
+    assert "alike on every query" in row["note"]
+
+
+def test_one_system_alone_gives_an_empty_table():
+    table = contrasts(*study({"b": [1, 0, 1]}), families=[FAMILY], **SETTINGS)
+    assert table.is_empty()
+    assert check_table(table, CONTRASTS, "here").columns == list(CONTRASTS.columns)
+
+
+def test_means_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(5)
+    per_query, queries, qrels = study({"a": rng.random(30), "b": rng.random(30)})
+    first = means(per_query, queries, qrels, 500, 1)
+    again = means(per_query.sample(fraction=1, shuffle=True, seed=3), queries.reverse(), qrels.reverse(), 500, 1)
+    assert first.equals(again)
+    assert check_table(first, LEADERBOARD, "here")["n_queries"].to_list() == [30, 30]
+
+
+def test_registers_are_measured_apart():
+    per_query, queries, qrels = study({"a": [1, 1, 0, 0]}, registers=["quoting", "quoting", "abstract", None])
+    table = check_table(means_by_register(per_query, queries, qrels, 500, 1), REGISTERS, "here")
+    assert table.select("register", "n_queries", "mean").rows() == [("abstract", 1, 0.0), ("quoting", 2, 1.0)]
+
+
+def test_clusters_join_queries_of_one_poem_and_edits_of_one_query():
+    queries = pl.DataFrame(
+        {"query_id": ["a", "b", "c", "c2", "many"], "source_query_id": [None, None, None, "c", None]}
+    )
+    qrels = pl.DataFrame(
+        {
+            "query_id": ["a", "b", "c", "many", "many", "a"],
+            "poem_id": ["p", "p", "r", "p", "r", "other"],
+            "grade": [1, 1, 1, 1, 1, 0],
+        }
+    )
+    a, b, c, edited, many = clusters_of(["a", "b", "c", "c2", "many"], queries, qrels)
+    assert a == b
+    assert c == edited
+    assert len({a, c, many}) == 3
+
+
+def test_independent_queries_have_no_clusters():
+    queries = pl.DataFrame({"query_id": ["a", "b"], "source_query_id": [None, None]})
+    qrels = pl.DataFrame({"query_id": ["a", "b"], "poem_id": ["p", "r"], "grade": [1, 1]})
+    assert clusters_of(["a", "b"], queries, qrels) is None

@@ -1,0 +1,27 @@
+"""Which queries are not independent of each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+
+def clusters_of(query_ids: list[str], queries: pl.DataFrame, qrels: pl.DataFrame) -> NDArray[np.int64] | None:
+    """The cluster of each query, int64 [n], or None where each query is its own.
+
+    Queries with one relevant poem belong together when they share it, and an edited query belongs to its original. A
+    query with several relevant poems stands for itself.
+    """
+    relevant = qrels.filter(pl.col("grade") > 0).group_by("query_id").agg(pl.col("poem_id"))
+    gold = {query: poems[0] for query, poems in relevant.iter_rows() if len(poems) == 1}
+    source = dict(queries.select("query_id", "source_query_id").iter_rows())
+    names = []
+    for query in query_ids:
+        original = source.get(query) or query
+        target = gold.get(original, gold.get(query))
+        names.append(("poem", target) if target else ("query", original))
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
+    if len(numbers) == len(query_ids):
+        return None
+    return np.array([numbers[name] for name in names], dtype=np.int64)

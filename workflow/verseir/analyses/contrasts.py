@@ -1,0 +1,136 @@
+"""Which differences between systems are established? Paired tests with intervals, corrected within declared families."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from verseir.analyses.clusters import clusters_of
+from verseir.analyses.leaderboard import query_matrices
+from verseir.stats.bootstrap import bootstrap_means, cluster_sums
+from verseir.stats.holm import holm
+from verseir.stats.mcnemar import mcnemar_exact, tango_interval
+from verseir.stats.permutation import sign_flip
+from verseir.tables import CONTRASTS
+
+
+class Outcome(NamedTuple):
+    """One tested difference: its estimate, interval, test, p, the p of a t test beside it, and a note."""
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+    test: str
+    p: float
+    p_t: float
+    note: str
+
+
+def compare(
+    a: NDArray[np.float64], b: NDArray[np.float64], clusters: NDArray[np.int64] | None, resamples: int, flips: int, seed: int
+) -> Outcome:
+    """Compare two systems on the same queries, values float64 [n] each.
+
+    A binary measure on independent queries: the exact McNemar test with Tango's interval. Any other, or queries
+    that share a poem: the sign-flip test (whole poems flipped) with the BCa interval of the mean difference.
+    """
+    difference = a - b
+    estimate = float(difference.mean()) if len(a) else math.nan
+    sums, _ = cluster_sums(difference[:, None], clusters)
+    if len(sums) < 2:
+        return Outcome(estimate, math.nan, math.nan, "none", math.nan, math.nan, "not estimable: fewer than two independent queries")
+    binary = bool(np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all())
+    note = "the systems score alike on every query" if not difference.any() else ""
+    if binary and clusters is None:
+        only_a, only_b = int((difference > 0).sum()), int((difference < 0).sum())
+        low, high = tango_interval(only_a, only_b, len(a))
+        return Outcome(estimate, low, high, "McNemar exact", mcnemar_exact(only_a, only_b), math.nan, note)
+    interval = bootstrap_means(difference[:, None], clusters, resamples, seed)
+    low, high = float(interval.low[0]), float(interval.high[0])
+    if not difference.any():
+        low = high = math.nan  # no difference was seen, so none was measured either: an interval of zero width would lie
+    flipped = sign_flip(difference[:, None], clusters, flips, seed)
+    test = ("exact sign-flip" if flipped.exact[0] else "sign-flip") + ("" if clusters is None else " by poem")
+    return Outcome(estimate, low, high, test, float(flipped.p[0]), _paired_t(sums[:, 0]), note)
+
+
+def _paired_t(sums: NDArray[np.float64]) -> float:
+    from scipy import stats
+
+    return float(stats.ttest_1samp(sums, 0.0).pvalue) if np.ptp(sums) > 0 else math.nan
+
+
+def contrasts(
+    per_query: pl.DataFrame,
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    families: list[Mapping[str, Any]],
+    resamples: int,
+    flips: int,
+    seed: int,
+) -> pl.DataFrame:
+    """The CONTRASTS table of the declared families: every system against the baseline of its family.
+
+    Args:
+        per_query: a PER_QUERY table.
+        queries: the QUERIES of all its query sets.
+        qrels: the QRELS of all its query sets, with a column ``query_set``.
+        families: as declared in the study: ``family``, ``baseline`` (a system or ``best``), ``measures``, and
+            optionally ``query_sets``, ``modes``, ``systems`` to select and ``per`` to split.
+        resamples: bootstrap resamples.
+        flips: random sign flips.
+        seed: of both.
+    """
+    rows: list[dict[str, Any]] = []
+    for (corpus, query_set, mode), wide in query_matrices(per_query):
+        inside = pl.col("query_set") == query_set
+        clusters = clusters_of(wide["query_id"].to_list(), queries.filter(inside), qrels.filter(inside))
+        for family in families:
+            if query_set in family.get("query_sets", [query_set]) and mode in family.get("modes", [mode]):
+                cell = {"family": family["family"], "corpus": corpus, "query_set": query_set, "mode": mode}
+                for pair, outcome in _pairs(wide, family, clusters, resamples, flips, seed):
+                    rows.append(cell | pair | outcome._asdict())
+    frame = pl.DataFrame(rows, schema={name: CONTRASTS.columns[name] for name in CONTRASTS.columns if name not in ADDED})
+    floats = pl.col("estimate", "ci_low", "ci_high", "p", "p_t").fill_nan(None)
+    return _corrected(frame.with_columns(floats, note=pl.col("note").replace("", None)), families)
+
+
+ADDED = ("p_holm", "family_size")
+
+
+def _pairs(
+    wide: pl.DataFrame, family: Mapping[str, Any], clusters: NDArray[np.int64] | None, resamples: int, flips: int, seed: int
+) -> Iterator[tuple[dict[str, Any], Outcome]]:
+    present = sorted({column.split("\t")[0] for column in wide.columns[1:]})
+    for measure in sorted(family["measures"]):
+        values = {system: wide[f"{system}\t{measure}"].to_numpy() for system in present}
+        chosen = [system for system in present if system in family.get("systems", present)]
+        baseline, note = family["baseline"], ""
+        if baseline == "best":
+            baseline = max(chosen, key=lambda system: (values[system].mean(), system))
+            note = "the best was picked on the same queries"
+        if baseline not in values:
+            continue
+        for system in chosen:
+            if system != baseline:
+                outcome = compare(values[system], values[baseline], clusters, resamples, flips, seed)
+                notes = "; ".join(part for part in (outcome.note, note) if part)
+                yield {"a": system, "b": baseline, "measure": measure, "n": len(wide)}, outcome._replace(note=notes)
+
+
+def _corrected(frame: pl.DataFrame, families: list[Mapping[str, Any]]) -> pl.DataFrame:
+    """Add ``p_holm`` and ``family_size`` within each family, or each part of a family that is declared with ``per``."""
+    parts = [pl.DataFrame(schema=dict(CONTRASTS.columns))]
+    for family in families:
+        rows = frame.filter(pl.col("family") == family["family"])
+        for _, part in rows.group_by(["family", *family.get("per", [])], maintain_order=True):
+            p = part["p"].fill_null(float("nan")).to_list()
+            adjusted = pl.Series("p_holm", holm(p), dtype=pl.Float64).fill_nan(None)
+            size = pl.lit(sum(not math.isnan(value) for value in p), dtype=pl.Int64)
+            parts.append(part.with_columns(adjusted, family_size=size).select(list(CONTRASTS.columns)))
+    return pl.concat(parts).sort("family", "corpus", "query_set", "mode", "measure", "b", "a")

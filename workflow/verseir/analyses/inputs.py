@@ -1,0 +1,33 @@
+"""The query sets and judgements that analyses read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from verseir.tables import QRELS, QUERIES, read_table
+
+
+def read_query_set(results: str | Path, query_set: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The QUERIES and QRELS tables of one query set of a study."""
+    folder = Path(results) / "queries"
+    return read_table(folder / f"{query_set}.parquet", QUERIES), read_table(folder / f"{query_set}.qrels.parquet", QRELS)
+
+
+def read_judged(results: str | Path, query_sets: Iterable[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The QUERIES and QRELS of several query sets, each in one frame; QRELS gets a column ``query_set``."""
+    queries, qrels = [], []
+    for name in sorted(query_sets):
+        part, judged = read_query_set(results, name)
+        queries.append(part)
+        qrels.append(judged.with_columns(query_set=pl.lit(name)))
+    return pl.concat(queries), pl.concat(qrels)
+
+
+def measured_queries(queries: pl.DataFrame, qrels: pl.DataFrame, judged_later: bool) -> list[str]:
+    """The queries that a mean is over, sorted: all of the set, or those with a relevant poem so far if judged later."""
+    if judged_later:
+        queries = queries.join(qrels.filter(pl.col("grade") > 0), on="query_id", how="semi")
+    return sorted(queries["query_id"].to_list())

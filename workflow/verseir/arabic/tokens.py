@@ -1,0 +1,67 @@
+"""Words of a text, for BM25 and for measures of overlap."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from verseir.arabic.characters import TATWEEL, is_invisible, is_word_character
+from verseir.arabic.presets import normalise, normalise_aligned
+from verseir.arabic.steps import MapCharacters
+
+
+def _word_or_space(char: str) -> str:
+    if is_word_character(char):
+        return char
+    return "" if is_invisible(char) else " "
+
+
+_WORDS = MapCharacters("words", _word_or_space)
+
+# Tatweel, and the presentation forms that hold one.
+_HAS_TATWEEL = re.compile(f"[{TATWEEL}\ufcf2-\ufcf4\ufe71\ufe77\ufe79\ufe7b\ufe7d\ufe7f]")
+
+
+def tokenize(text: str, preset: str = "full") -> list[str]:
+    """The words of ``text`` in order, under ``preset``.
+
+    The text is normalised before it is split, so a vocalised word is one token, and under ``full`` the same token as its
+    bare spelling. A word is a run of letters, marks and digits of any script; all else parts words, but for invisible
+    characters, which neither part nor show.
+    """
+    if _HAS_TATWEEL.search(text):
+        return _WORDS.apply(normalise(text, preset)).split()
+    # Only a tatweel reaches across a space, so without one each word can be done alone, and words recur.
+    tokens: list[str] = []
+    for piece in text.split():
+        tokens += _tokens_of(piece, preset)
+    return tokens
+
+
+@lru_cache(maxsize=1 << 17)
+def _tokens_of(piece: str, preset: str) -> tuple[str, ...]:
+    return tuple(_WORDS.apply(normalise(piece, preset)).split())
+
+
+def token_spans(text: str, preset: str = "full") -> list[tuple[str, int, int]]:
+    """The words of ``tokenize(text, preset)``, each with its start and end in ``text``.
+
+    ``text[start:end]`` holds the word as it is written, with the marks that the preset took away.
+    """
+    normal, index = normalise_aligned(text, preset)
+    words, index = _WORDS.apply_aligned(normal, index)
+    index.append(len(text))
+    spans = []
+    position = 0
+    for token in words.split():
+        first = words.index(token, position)
+        position = first + len(token)
+        spans.append((token, index[first], _end_of_word(text, index[position - 1] + 1, index[position])))
+    return spans
+
+
+def _end_of_word(text: str, end: int, limit: int) -> int:
+    """Move ``end`` past the marks, tatweel and joiners that follow the last letter, but not past ``limit``."""
+    while end < limit and (is_word_character(text[end]) or is_invisible(text[end])):
+        end += 1
+    return end

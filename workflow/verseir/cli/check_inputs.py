@@ -1,0 +1,103 @@
+"""Read every input of the study and refuse all faults at once, before anything is encoded."""
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from verseir.atomic import write_text
+from verseir.corpora.load import load_corpus
+from verseir.corpora.model import Corpus, PartlyRead
+from verseir.faults import Fault, InputFaults
+from verseir.queries.load import QuerySet, cross_check, load_query_set
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--corpora", required=True, type=json.loads, help="JSON: name -> corpus")
+    parser.add_argument("--query-sets", required=True, type=json.loads, help="JSON: name -> query set")
+    parser.add_argument("--modes", required=True, type=json.loads, help="JSON: name -> fields")
+    parser.add_argument("--output", required=True)
+
+
+def run(args: argparse.Namespace) -> None:
+    faults: list[Fault] = []
+    corpora = {name: _corpus(name, spec, faults) for name, spec in sorted(args.corpora.items())}
+    query_sets = {name: _query_set(name, spec, faults) for name, spec in sorted(args.query_sets.items()) if "path" in spec}
+    faults += _bare_modes(corpora, args.corpora, args.modes)
+    for name, query_set in query_sets.items():
+        searched = [corpora[corpus] for corpus in args.query_sets[name]["corpora"]]
+        if query_set is not None and None not in searched:
+            poem_ids = {corpus.name: set(corpus.poems["poem_id"]) for corpus in searched if corpus}
+            faults += cross_check(query_set, poem_ids)
+    if faults:
+        raise InputFaults(faults)
+    write_text(args.output, json.dumps(_record(args, corpora, query_sets), indent=1, ensure_ascii=False) + "\n")
+    for corpus in corpora.values():
+        for warning in corpus.warnings:
+            print(f"warning: {corpus.name}: {warning}")
+
+
+def _corpus(name: str, spec: dict, faults: list[Fault]) -> Corpus | None:
+    try:
+        return load_corpus(name, spec, Path())
+    except InputFaults as found:
+        faults.extend(found.faults)
+        return None
+
+
+def _query_set(name: str, spec: dict, faults: list[Fault]) -> QuerySet | None:
+    try:
+        return load_query_set(name, spec, Path())
+    except InputFaults as found:
+        faults.extend(found.faults)
+        return None
+
+
+def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> Iterator[Fault]:
+    """Modes that would index a corpus without any text: their explanations are from a source that it does not have."""
+    for name, corpus in corpora.items():
+        if corpus is None:
+            continue
+        sources = set(corpus.explanations["source"])
+        for mode in sorted(specs[name].get("modes", modes)):
+            wanted = [field.partition(":")[2] for field in modes[mode] if field.startswith("explanation:")]
+            for source in sorted(set(wanted) - sources):
+                yield Fault(
+                    f"corpus {name}",
+                    0,
+                    f"modes.{mode}",
+                    f"the corpus has no explanations from '{source}'; it has {sorted(sources) or 'none'}",
+                    f"name a file at corpora.{name}.explanations.{source}, or list the corpus' own modes at corpora.{name}.modes",
+                )
+
+
+def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
+    """What was read: files with their hashes, and how much of what."""
+    files = []
+    for path in sorted(set(_paths(args))):
+        data = path.read_bytes()
+        files.append({"path": path.as_posix(), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
+    return {
+        "files": files,
+        "corpora": {
+            name: {
+                "n_poems": len(corpus.poems),
+                "n_verses": int(corpus.poems["verses"].list.len().sum()),
+                "n_explanations": len(corpus.explanations),
+            }
+            for name, corpus in corpora.items()
+        },
+        "query_sets": {
+            name: {"n_queries": len(loaded.queries), "n_judgements": len(loaded.qrels)} for name, loaded in query_sets.items()
+        },
+    }
+
+
+def _paths(args: argparse.Namespace) -> Iterator[Path]:
+    for corpus in args.corpora.values():
+        named = [corpus.get("path"), corpus.get("sources"), *corpus.get("explanations", {}).values()]
+        for path in map(Path, filter(None, named)):
+            yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for query_set in args.query_sets.values():
+        yield from map(Path, filter(None, [query_set.get("path"), query_set.get("qrels")]))

@@ -1,0 +1,68 @@
+"""The reference of all config keys, as Markdown, from the JSON Schemas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+INTRODUCTION = """# Config
+
+This page is generated from the schemas (`make format`); a test holds the two together.
+
+A study is one YAML file, complete in itself: `config/config.yaml` is the demo, `config/studies/` holds the others.
+Run one with `snakemake --cores 8 --resources gpu=1 --configfile config/studies/<study>.yaml`. Unknown keys are errors.
+Names of corpora, modes, query sets and systems are slugs: lower-case letters, digits and `_.+-`.
+"""
+
+
+def reference(study: dict[str, Any], systems: dict[str, Any]) -> str:
+    """The page for the schema of a study and the schema of the registry of systems."""
+    lines = [INTRODUCTION, "## A study\n", study["description"] + "\n"]
+    lines += _table(study, study)
+    for name in ("corpus", "sample", "query_set", "family"):
+        lines += [f"\n## {name}\n", *_table(study["$defs"][name], study)]
+    lines += ["\n## Systems\n", systems.get("description", "") + "\n"]
+    for name, part in sorted(systems.get("$defs", {}).items()):
+        if "properties" in part:
+            lines += [f"\n### {name}\n", *_table(part, systems)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(part: dict[str, Any], root: dict[str, Any]) -> Iterator[str]:
+    yield "| key | value | default | meaning |"
+    yield "| --- | --- | --- | --- |"
+    required = set(part.get("required", []))
+    for key, raw in _keys(part, ""):
+        value = _resolved(raw, root)
+        default = json.dumps(raw["default"], ensure_ascii=False) if "default" in raw else "*required*" if key in required else ""
+        meaning = raw.get("description", value.get("description", ""))
+        yield f"| `{key}` | {_kind(value, root)} | {default and (default if default[0] == '*' else f'`{default}`')} | {meaning} |"
+
+
+def _keys(part: dict[str, Any], prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The keys of a mapping and, dotted, of the fixed mappings in it."""
+    for key, raw in part.get("properties", {}).items():
+        yield prefix + key, raw
+        yield from _keys(raw, f"{prefix}{key}.")
+
+
+def _resolved(part: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    return root["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+
+
+def _kind(part: dict[str, Any], root: dict[str, Any]) -> str:
+    part = _resolved(part, root)
+    if "const" in part:
+        return f"`{part['const']}`"
+    if "enum" in part:
+        return ", ".join(f"`{value}`" for value in part["enum"])
+    for choice in ("oneOf", "anyOf"):
+        if choice in part:
+            return " or ".join(_kind(option, root) for option in part[choice])
+    kind = part.get("type", "")
+    if kind == "array":
+        return f"list of {_kind(part.get('items', {}), root) or 'values'}"
+    if kind == "object" and "additionalProperties" in part and part["additionalProperties"] is not False:
+        return "mapping"
+    return " or ".join(kind) if isinstance(kind, list) else kind

@@ -1,0 +1,1 @@
+"""The report: one page of sentences, tables and figures made from the tables of a study."""

@@ -1,0 +1,117 @@
+"""Bootstrap intervals of means: bias-corrected and accelerated, over queries or over clusters of queries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+#: How many resample counts are held at a time.
+HELD = 4_000_000
+
+
+class Interval(NamedTuple):
+    """Means of the columns and the ends of their intervals, each float64 [m]; NaN where an end is not estimable."""
+
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def cluster_sums(
+    values: NDArray[np.float64], clusters: NDArray[np.int64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums float64 [c, m] and sizes float64 [c] of the clusters of ``values`` [n, m]; each row its own cluster if None."""
+    if clusters is None:
+        return values, np.ones(len(values))
+    codes = np.unique(clusters, return_inverse=True)[1]
+    sums = np.zeros((codes.max() + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return sums, np.bincount(codes).astype(np.float64)
+
+
+def bootstrap_means(
+    values: NDArray[np.float64],
+    clusters: NDArray[np.int64] | None = None,
+    resamples: int = 9999,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Interval:
+    """Intervals of the column means of ``values`` by the BCa bootstrap (Efron, 1987).
+
+    Whole clusters are resampled where ``clusters`` is given, since queries that ask for the same poem are not
+    independent. All columns share the resamples. A column that is constantly 0 or 1 has no bootstrap variance: it gets
+    the interval of Clopper and Pearson (1934) with the clusters as trials. Any other constant column, and any column
+    from fewer than two clusters, has an interval of NaN.
+
+    Args:
+        values: float64 [n, m], n queries by m columns.
+        clusters: int64 [n], the cluster of each query.
+        resamples: bootstrap resamples.
+        seed: of the resampling; the same seed and clusters give the same resamples.
+        level: of the interval.
+    """
+    sums, sizes = cluster_sums(np.asarray(values, dtype=np.float64), clusters)
+    c, m = sums.shape
+    total, n = sums.sum(axis=0), sizes.sum()
+    mean = total / n
+    low, high = np.full(m, np.nan), np.full(m, np.nan)
+    if c < 2:
+        return Interval(mean, low, high)
+    constant = np.ptp(sums / sizes[:, None], axis=0) < 1e-15
+    for j in np.flatnonzero(constant):
+        if mean[j] in (0.0, 1.0):
+            low[j], high[j] = clopper_pearson(int(mean[j]) * c, c, level)
+    varying = np.flatnonzero(~constant)
+    if len(varying):
+        replicates = _replicates(sums[:, varying], sizes, resamples, seed)
+        jackknife = (total[varying] - sums[:, varying]) / (n - sizes)[:, None]
+        for column, j in enumerate(varying):
+            low[j], high[j] = bca_interval(mean[j], replicates[:, column], jackknife[:, column], level)
+    return Interval(mean, low, high)
+
+
+def _replicates(
+    sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int
+) -> NDArray[np.float64]:
+    """Means [resamples, m] of resampled clusters: how often each cluster is drawn, times its sums."""
+    rng = np.random.default_rng(seed)
+    c = len(sums)
+    rows = max(1, HELD // c)
+    blocks = []
+    for start in range(0, resamples, rows):
+        count = min(rows, resamples - start)
+        drawn = rng.integers(0, c, size=(count, c)) + c * np.arange(count)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=count * c).reshape(count, c).astype(np.float64)
+        blocks.append((weights @ sums) / (weights @ sizes)[:, None])
+    return np.concatenate(blocks)
+
+
+def bca_interval(
+    estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[np.float64], level: float = 0.95
+) -> tuple[float, float]:
+    """The BCa interval (Efron, 1987) from bootstrap ``replicates`` [b] and leave-one-out values ``jackknife`` [c].
+
+    Replicates equal to the estimate count half in the bias correction. NaN when all replicates lie on one side.
+    """
+    tolerance = 1e-12 * max(1.0, abs(estimate))
+    below = np.mean(replicates < estimate - tolerance)
+    tied = np.mean(np.abs(replicates - estimate) <= tolerance)
+    bias = special.ndtri(below + tied / 2)
+    if not np.isfinite(bias):
+        return np.nan, np.nan
+    deviation = jackknife.mean() - jackknife
+    spread = np.sum(deviation**2) ** 1.5
+    acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
+    z = bias + special.ndtri([(1 - level) / 2, (1 + level) / 2])
+    quantiles = special.ndtr(bias + z / (1 - acceleration * z))
+    low, high = np.quantile(replicates, quantiles)
+    return float(low), float(high)
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
+    """The exact interval of a proportion (Clopper and Pearson, 1934)."""
+    interval = stats.binomtest(successes, trials).proportion_ci(level, method="exact")
+    return float(interval.low), float(interval.high)

