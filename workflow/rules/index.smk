@@ -7,7 +7,7 @@ rule index_bm25:
         chunks=rules.make_chunks.output,
         code=code("index_bm25"),
     output:
-        index=multiext(f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/", *BM25_FILES),
+        index=[f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/{file}" for file in BM25_FILES],
         cost=f"{RESULTS}/costs/index_bm25/{{corpus}}/{{mode}}/{{system}}.json",
     params:
         entry=lambda w: system_entry(w.system),

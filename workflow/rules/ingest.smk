@@ -2,10 +2,14 @@
 
 
 def files_of(corpus):
-    """The files of this machine that a corpus is read from. Folders are left to their adapter."""
+    """The files of this machine that a corpus is read from: those named, and all in a folder that is named."""
     spec = study.spec["corpora"][corpus]
     named = [spec.get("path"), spec.get("sources"), *spec.get("explanations", {}).values()]
-    return sorted(path for path in named if path and not Path(path).is_dir())
+    files = []
+    for path in filter(None, named):
+        folder = Path(path)
+        files += map(str, filter(Path.is_file, folder.rglob("*"))) if folder.is_dir() else [path]
+    return sorted(files)
 
 
 def query_files_of(query_set):
@@ -13,44 +17,25 @@ def query_files_of(query_set):
     return [path for path in (spec.get("path"), spec.get("qrels")) if path]
 
 
-def files_in_folder(corpus):
-    path = study.spec["corpora"][corpus].get("path", "")
-    return sorted(str(file) for file in Path(path).rglob("*") if file.is_file()) if Path(path).is_dir() else []
-
-
 given_query_sets = [name for name in study.query_sets if "path" in study.spec["query_sets"][name]]
 drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["query_sets"][name]]
 
 
-rule check_inputs:
-    """Read every input of the study and refuse all faults at once, before anything is encoded."""
-    input:
-        corpora=[path for corpus in study.corpora for path in files_of(corpus) + files_in_folder(corpus)],
-        queries=[path for query_set in study.query_sets for path in query_files_of(query_set)],
-        code=code("check_inputs"),
-    output:
-        f"{RESULTS}/inputs.json",
-    params:
-        corpora=canonical(study.spec["corpora"]),
-        query_sets=canonical(study.spec["query_sets"]),
-        modes=canonical(study.spec["modes"]),
-    log:
-        f"{RESULTS}/logs/check_inputs.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/check_inputs.tsv"
-    message:
-        "Checking all inputs of the study"
-    shell:
-        "python -m verseir check_inputs --corpora {params.corpora:q} --query-sets {params.query_sets:q}"
-        " --modes {params.modes:q} --output {output:q} 2>&1 | tee {log:q}"
+# Before the first job of a run, every input of the study is read, and all faults are refused at once. This is no rule:
+# as one, a change in one corpus would re-run all others.
+onstart:
+    section = {name: canonical(study.spec[name]) for name in ("corpora", "query_sets", "modes")}
+    output = f"{RESULTS}/inputs.json"
+    shell(
+        "python -m verseir check_inputs --corpora {section[corpora]:q} --query-sets {section[query_sets]:q}"
+        " --modes {section[modes]:q} --output {output:q}"
+    )
 
 
 rule ingest_corpus:
     """Read the poems and explanations of one corpus; audit duplicates."""
     input:
-        # A change in another corpus re-runs the check, not this.
-        checked=ancient(rules.check_inputs.output),
-        files=lambda w: files_of(w.corpus) + files_in_folder(w.corpus),
+        files=lambda w: files_of(w.corpus),
         code=code("ingest_corpus"),
     output:
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
@@ -73,7 +58,6 @@ rule ingest_corpus:
 rule ingest_queries:
     """Read one query set and its judgements."""
     input:
-        checked=ancient(rules.check_inputs.output),
         files=lambda w: query_files_of(w.query_set),
         code=code("ingest_queries"),
     output:

@@ -59,7 +59,8 @@ rule write_manifest:
             rules.report_ties.output,
             rules.collect_costs.output,
         ],
-        inputs=rules.check_inputs.output,
+        corpora=[path for corpus in study.corpora for path in files_of(corpus)],
+        queries=[path for query_set in study.query_sets for path in query_files_of(query_set)],
         encodings=rules.collect_costs.input.encodings,
         code=code("write_manifest"),
     output:
@@ -77,7 +78,7 @@ rule write_manifest:
         "Writing the manifest"
     shell:
         "python -m verseir write_manifest --results {params.results:q} --study {params.study:q} --systems {params.systems:q}"
-        " --inputs {input.inputs:q} --encodings {input.encodings:q} --manifest {output.manifest:q}"
+        " --inputs {params.results:q}/inputs.json --encodings {input.encodings:q} --manifest {output.manifest:q}"
         " --config {output.config:q} 2>&1 | tee {log:q}"
 
 

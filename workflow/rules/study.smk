@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
-from verseir.layout import cost_files, encoding_files, runs
+from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
 
 # Rules call `python -m verseir`: of this environment, and of this checkout also where a rule has its own environment.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -22,6 +22,9 @@ except InputFaults as faults:
     raise WorkflowError(str(faults)) from None
 
 RESULTS = f"results/{study.name}"
+
+# What only people read in the registry.
+FOR_PEOPLE = ("description", "languages", "licence", "parameters")
 
 
 def one_of(names):
@@ -46,7 +49,7 @@ def corpus_spec(name):
 
 def system_entry(name):
     """One system of the registry, as a parameter; what only people read in it re-runs nothing."""
-    return canonical({key: value for key, value in study.registry[name].items() if key not in ("description", "licence")})
+    return canonical({key: value for key, value in study.registry[name].items() if key not in FOR_PEOPLE})
 
 
 CROSS = canonical(study.cross)

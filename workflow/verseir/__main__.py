@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
 import pkgutil
 import sys
@@ -39,6 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
         parser.parse_args(arguments[:1] or ["--help"])
         return 0
     limit_threads(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    for noisy in ("httpx", "sentence_transformers", "transformers", "urllib3"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
     module = importlib.import_module(f"verseir.cli.{arguments[0]}")
     from verseir.faults import InputFaults, UserError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from verseir.arabic.hemistichs import join_hemistichs
 from verseir.tables import CHUNKS
 
 
@@ -39,7 +40,7 @@ def make_chunks(
             explained.setdefault((source, poem_id), {})[verse] = text
     rows = []
     for poem_id, title, verses in poems.select("poem_id", "title", "verses").sort("poem_id").iter_rows():
-        lines = [" ".join(part for part in (verse["first"], verse["second"]) if part) for verse in verses]
+        lines = [join_hemistichs(verse["first"], verse["second"]) for verse in verses]
         for first, count in windows(len(verses), size, stride):
             parts = []
             for field in fields:

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 #: The step that searches with a system of each kind, and the step before it.
 SEARCHES = {"bm25": "search_bm25", "dense": "search_dense", "fusion": "fuse_runs", "imported": "import_run"}
 
+#: The files of a BM25 index.
+BM25_FILES = ("index.json", "data.npy", "indices.npy", "indptr.npy", "poem_of.npy")
+
 
 class Run(NamedTuple):
     """One ranked list: of one system, for one corpus, indexing mode and query set."""

@@ -1,9 +1,9 @@
 """The ranking policy: the order of results, written once.
 
 A poem's score is the highest score of its chunks. Results are ordered by score (float32), highest first, then by
-``poem_id``, bytewise ascending. The list is cut at ``depth`` after that order is complete, so a tie at the cut is decided
-by ``poem_id`` too, never by chance. The chunk that is shown for a poem is the one with the highest score; among equals,
-the one that stands first in the poem.
+``poem_id``, bytewise ascending. The list is cut at ``depth`` after that order is complete, so a tie at the cut is
+decided by ``poem_id`` too, never by chance. The chunk that is shown for a poem is the one with the highest score; among
+equals, the one that stands first in the poem.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def order_chunks(
         raise UserError("there is no chunk to index", hint="every text of this corpus is empty in this indexing mode")
     repeated = ids.filter(ids.is_duplicated())
     if len(repeated):
-        raise UserError(f"chunk_id '{repeated.min()}' comes more than once", hint="chunk ids are unique in a corpus")
+        raise UserError(
+            f"chunk_id '{repeated.sort()[0]}' comes more than once", hint="chunk ids are unique in a corpus"
+        )
     frame = pl.DataFrame([ids, poems, place]).with_row_index("row").sort("poem_id", "position", "chunk_id")
     lengths = frame["poem_id"].rle().struct.unnest()
     counts = lengths["len"].to_numpy().astype(np.int64)
@@ -92,7 +94,12 @@ def empty_run() -> pl.DataFrame:
 
 
 def run_frame(
-    query_ids: Sequence[str], counts: np.ndarray, poems: np.ndarray, scores: np.ndarray, chunks: np.ndarray, names: ChunkOrder
+    query_ids: Sequence[str],
+    counts: np.ndarray,
+    poems: np.ndarray,
+    scores: np.ndarray,
+    chunks: np.ndarray,
+    names: ChunkOrder,
 ) -> pl.DataFrame:
     """Name the results of a search that are in ranking order already.
 
@@ -125,8 +132,8 @@ def top_k(scored: pl.DataFrame, depth: int = DEPTH) -> pl.DataFrame:
     """Rank scored poems by the policy of this module and keep the first ``depth`` of each query.
 
     Args:
-        scored: columns query_id, poem_id, score (finite, taken as float32) and, where known, chunk_id; a poem comes once
-            for a query.
+        scored: columns query_id, poem_id, score (finite, taken as float32) and, where known, chunk_id; a poem comes
+            once for a query.
 
     Returns:
         A RUN frame, sorted by query_id and rank.
@@ -144,28 +151,25 @@ def top_k(scored: pl.DataFrame, depth: int = DEPTH) -> pl.DataFrame:
 
 
 def check_run(run: pl.DataFrame, where: str) -> pl.DataFrame:
-    """Check a run that was made elsewhere and return it sorted by query_id and rank.
+    """Check a run that was made elsewhere and rank its ties by the policy of this module.
+
+    Returns:
+        A RUN frame, sorted by query_id and rank.
 
     Raises:
-        UserError: it is no RUN table, a score is not finite, the ranks of a query are not 1, 2, 3 ..., or the ranks
-            contradict the ranking policy.
+        UserError: it is no RUN table, a score is not finite, the ranks of a query are not 1, 2, 3 ..., or a score is
+            above one of a better rank.
     """
     run = check_table(run, RUN, where).sort("query_id", "rank")
-    if run.is_empty():
-        return run
     if not run["score"].is_finite().all():
         raise UserError(f"{where}: a score is not a finite number", hint="leave out documents that were not scored")
-    expected = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query_id")
-    gaps = run.filter(pl.col("rank") != expected)
-    if not gaps.is_empty():
-        raise UserError(
-            f"{where}: the ranks of query '{gaps['query_id'][0]}' are not 1, 2, 3 ...", hint="each rank comes once"
-        )
-    ordered = top_k(run, depth=run["rank"].max())
-    wrong = run.filter(run["poem_id"] != ordered["poem_id"])
-    if not wrong.is_empty():
-        raise UserError(
-            f"{where}: query '{wrong['query_id'][0]}', rank {wrong['rank'][0]}: the ranks do not follow the scores",
-            hint="order by score, highest first, then by poem_id, bytewise ascending",
-        )
-    return run
+    ranks = pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query_id")
+    for wrong, problem, hint in (
+        (pl.col("rank") != ranks, "ranks are not 1, 2, 3 ...", "each rank comes once"),
+        (pl.col("score") > pl.col("score").shift().over("query_id"), "ranks contradict scores", "highest score first"),
+    ):
+        found = run.filter(wrong)
+        if not found.is_empty():
+            query_id, rank = found.row(0)[0], found["rank"][0]
+            raise UserError(f"{where}: {problem}: query '{query_id}', rank {rank}", hint=hint)
+    return top_k(run, depth=max(len(run), 1))

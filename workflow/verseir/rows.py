@@ -1,4 +1,4 @@
-"""Strict reading of text that users write: UTF-8 without a byte order mark, LF line ends, JSON Lines and delimited tables.
+"""Strict reading of what users write: UTF-8 without a byte order mark, LF line ends, JSON Lines and tables.
 
 The readers go on after a fault and add it to a list, so that one run reports all that is wrong with a file.
 """
@@ -21,7 +21,14 @@ from verseir.faults import Fault, closest
 FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 #: Names for values of JSON in messages.
-_JSON_TYPES = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+_JSON_TYPES = {
+    str: "text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,9 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
         faults.append(Fault(label, 0, "", f"cannot be read: {error.strerror}", f"looked for {path}"))
         return ""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        faults.append(Fault(label, 1, "", "is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {label} > utf8-{path.name}"))
+        faults.append(
+            Fault(label, 1, "", "is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {label} > utf8-{path.name}")
+        )
         return ""
     if data.startswith(b"\xef\xbb\xbf"):
         faults.append(
@@ -79,7 +88,9 @@ def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
         except UnicodeDecodeError as error:
             byte = line[error.start]
             hint = "save the file as UTF-8; if it is in the Windows Arabic encoding: iconv -f CP1256 -t UTF-8"
-            faults.append(Fault(label, number, "", f"invalid UTF-8: byte 0x{byte:02x} at column {error.start + 1}", hint))
+            faults.append(
+                Fault(label, number, "", f"invalid UTF-8: byte 0x{byte:02x} at column {error.start + 1}", hint)
+            )
             lines.append("")
     return "\n".join(lines)
 
@@ -104,7 +115,9 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
             rows.append(Row(number, values))
         else:
             faults.append(
-                Fault(label, number, "", f"is {json_type(values)}, expected an object", "expected one JSON object a line")
+                Fault(
+                    label, number, "", f"is {json_type(values)}, expected an object", "expected one JSON object a line"
+                )
             )
     return rows
 
@@ -112,8 +125,8 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
 def read_delimited(path: Path, label: str, faults: list[Fault]) -> list[Row]:
     """The rows of a CSV or TSV file with a header; every value is text, an empty cell is "".
 
-    The delimiter is a tab for ``.tsv``; else the comma or semicolon, whichever the header has more of. Rows that are empty
-    throughout are passed over.
+    The delimiter is a tab for ``.tsv``; else the comma or semicolon, whichever the header has more of. Rows that are
+    empty throughout are passed over.
     """
     text = read_utf8(path, label, faults)
     header_line = text.split("\n", 1)[0]
@@ -173,7 +186,9 @@ def rename(rows: list[Row], columns: Mapping[str, str], label: str, faults: list
     present = set().union(*(row.values for row in rows))
     for ours, theirs in columns.items():
         if theirs not in present:
-            faults.append(Fault(label, 0, theirs, f"no such column, though it is named as '{ours}'", closest(theirs, present)))
+            faults.append(
+                Fault(label, 0, theirs, f"no such column, though it is named as '{ours}'", closest(theirs, present))
+            )
     taken = set(columns) | set(columns.values())
     return [
         Row(

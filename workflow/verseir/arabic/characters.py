@@ -28,9 +28,9 @@ def _span(first: int, last: int) -> str:
     return "".join(map(chr, range(first, last + 1)))
 
 
-#: Reading marks: harakat, tanwin, shadda, sukun, superscript and subscript alef, Quranic signs of pause, of elision and of
-#: recitation (also the small waw and yeh, which are letters to Unicode). The madda and the two combining hamzas are not
-#: among them: they belong to a letter and compose with it.
+#: Reading marks: harakat, tanwin, shadda, sukun, superscript and subscript alef, Quranic signs of pause, of elision
+#: and of recitation (also the small waw and yeh, which are letters to Unicode). The madda and the two combining hamzas
+#: are not among them: they belong to a letter and compose with it.
 READING_MARKS = frozenset(
     _span(0x0610, 0x061A)
     + _span(0x064B, 0x0652)
@@ -84,10 +84,10 @@ def _compatible(char: str) -> str:
 def light_character(char: str) -> str:
     """What ``light`` makes of one character.
 
-    Spaces become U+0020; invisible characters and reading marks vanish; presentation forms, ligatures and width variants
-    become the letters they show; alef wasla becomes alef, since the wasla is a reading mark. Letters of other languages
-    (Persian yeh and keheh, gaf), digits and punctuation stay, as an encoder has learnt them. Tatweel stays: what it
-    means depends on its neighbours.
+    Spaces become U+0020; invisible characters and reading marks vanish; presentation forms, ligatures and width
+    variants become the letters they show; alef wasla becomes alef, since the wasla is a reading mark. Letters of other
+    languages (Persian yeh and keheh, gaf), digits and punctuation stay, as an encoder has learnt them. Tatweel stays:
+    what it means depends on its neighbours.
     """
     out = []
     for part in _compatible(char):
@@ -102,10 +102,11 @@ def light_character(char: str) -> str:
     return "".join(out)
 
 
-#: Spellings that ``full`` folds beyond what camel_tools folds: other code points of the same letter, which keyboards and
-#: page encodings put in Arabic text, and the seats of hamza. A hamza changes its seat with the case ending (three spellings
-#: of one noun), so the seats of waw and yeh give way to the bare hamza; on an alef it is left out as often as written, so
-#: there the alef remains. Persian letters that Arabic lacks (gaf, peh, cheh, zheh) are letters, not spellings: they stay.
+#: Spellings that ``full`` folds beyond what camel_tools folds: other code points of the same letter, which keyboards
+#: and page encodings put in Arabic text, and the seats of hamza. A hamza changes its seat with the case ending (three
+#: spellings of one noun), so the seats of waw and yeh give way to the bare hamza; on an alef it is left out as often
+#: as written, so there the alef remains. Persian letters that Arabic lacks (gaf, peh, cheh, zheh) are letters, not
+#: spellings: they stay.
 _OTHER_SPELLINGS = {
     "\u0672": "\u0627",  # alef with wavy hamza above
     "\u0673": "\u0627",  # alef with wavy hamza below

@@ -20,7 +20,8 @@ def join_hemistichs(first: str, second: str | None) -> str:
     """The verse as one text: a space between its hemistichs, and none where a tatweel says that a word runs across.
 
     A poet may lay a word over the caesura (tadwir); editions print its halves with a tatweel at the end of the first
-    hemistich, at the start of the second, or both. The tatweels at the joint are dropped; everything else stays as it is.
+    hemistich, at the start of the second, or both. The tatweels at the joint are dropped; everything else stays as it
+    is.
     """
     if not second or not first:
         return first or second or ""

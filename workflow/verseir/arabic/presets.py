@@ -1,13 +1,14 @@
 """Normalisation presets: named, versioned lists of steps.
 
-``raw`` leaves a text exactly as it is. ``light`` is for dense encoders: it repairs the encoding and strips reading marks and
-tatweel. ``full`` is for BM25: ``light``, and spellings of one letter made one. All are idempotent, and give the same for
-canonically equivalent texts; vocalised and bare spellings of a word are the same under ``full``.
+``raw`` leaves a text exactly as it is. ``light`` is for dense encoders: it repairs the encoding and strips reading
+marks and tatweel. ``full`` is for BM25: ``light``, and spellings of one letter made one. All are idempotent, and give
+the same for canonically equivalent texts; vocalised and bare spellings of a word are the same under ``full``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from verseir.arabic.characters import (
@@ -28,7 +29,7 @@ _LETTER = r"[^\W\d_ـ]"
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset. ``version`` rises whenever a step changes what comes out; ``key`` names both, for caches and manifests."""
+    """A preset. ``version`` rises when a step changes what comes out; ``key`` names both, for caches and manifests."""
 
     name: str
     version: int
@@ -40,7 +41,7 @@ class Preset:
 
 
 def _seat(match: re.Match[str]) -> str:
-    """The letter that a seat and its combining signs make, as NFC would; tatweel and alef maqsura seat a hamza like yeh."""
+    """The letter that a seat and its combining signs make, as in NFC; tatweel and alef maqsura count as a yeh."""
     seat, marks = match[1], match[2]
     if seat == "\u0627":
         # Canonical order puts the hamza below first, whatever order it was typed in.
@@ -58,8 +59,8 @@ def _folded_seat(match: re.Match[str]) -> str:
 
 _SEATS = re.compile(f"([\u0627\u0648\u064a\u0649\u06cc{TATWEEL}])([{_COMBINING}]+)")
 _UNSEATED = re.compile(f"[{_COMBINING}]+")
-# A word cut in two at the caesura carries a tatweel on both sides of the gap. A tatweel between spaces is a dash, and one
-# before a gap alone may end an abbreviation: neither joins anything.
+# A word cut in two at the caesura carries a tatweel on both sides of the gap. A tatweel between spaces is a dash, and
+# one before a gap alone may end an abbreviation: neither joins anything.
 _CUT_WORD = re.compile(f"(?<={_LETTER}){TATWEEL}+ +{TATWEEL}+(?={_LETTER})")
 _TATWEEL = re.compile(f"{TATWEEL}+")
 
@@ -68,10 +69,17 @@ def _nothing(_: re.Match[str]) -> str:
     return ""
 
 
-def _tail() -> tuple[Step, ...]:
-    """The steps that follow the table of characters. Nothing is removed after composing, or a mark could compose anew."""
+def _steps(characters: MapCharacters, seat: Callable[[re.Match[str]], str]) -> tuple[Step, ...]:
+    """The steps of a preset, around its table of ``characters``.
+
+    Composing first makes canonically equivalent texts one. Composing again comes after all that removes, or else a mark
+    could compose anew the next time.
+    """
     return (
-        Rewrite("strip signs without a letter", _UNSEATED, _nothing, _COMBINING),
+        Compose(),
+        characters,
+        Rewrite("seat combining hamza and madda", _SEATS, seat, _COMBINING),
+        Rewrite("strip signs without a seat", _UNSEATED, _nothing, _COMBINING),
         Rewrite("join words cut at the caesura", _CUT_WORD, _nothing, TATWEEL),
         Rewrite("strip tatweel", _TATWEEL, _nothing, TATWEEL),
         Compose(),
@@ -79,29 +87,13 @@ def _tail() -> tuple[Step, ...]:
     )
 
 
+_LIGHT = MapCharacters("repair encoding, strip reading marks", light_character)
+_FULL = MapCharacters("repair encoding, strip reading marks, fold letters", full_character)
+
 PRESETS: dict[str, Preset] = {
-    preset.name: preset
-    for preset in (
-        Preset("raw", 1, ()),
-        Preset(
-            "light",
-            1,
-            (
-                MapCharacters("repair encoding, strip reading marks", light_character),
-                Rewrite("seat combining hamza and madda", _SEATS, _seat, _COMBINING),
-                *_tail(),
-            ),
-        ),
-        Preset(
-            "full",
-            1,
-            (
-                MapCharacters("repair encoding, strip reading marks, fold letters", full_character),
-                Rewrite("seat combining hamza and madda", _SEATS, _folded_seat, _COMBINING),
-                *_tail(),
-            ),
-        ),
-    )
+    "raw": Preset("raw", 1, ()),
+    "light": Preset("light", 1, _steps(_LIGHT, _seat)),
+    "full": Preset("full", 1, _steps(_FULL, _folded_seat)),
 }
 
 

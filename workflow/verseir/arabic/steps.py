@@ -52,7 +52,7 @@ class MapCharacters:
 
 @dataclass
 class Rewrite:
-    """Replace each match of ``pattern``. Texts without any character of ``only_with`` are passed by, which is faster."""
+    """Replace each match of ``pattern``. Texts without a character of ``only_with`` are passed by, to save time."""
 
     name: str
     pattern: re.Pattern[str]

@@ -25,9 +25,9 @@ _HAS_TATWEEL = re.compile(f"[{TATWEEL}\ufcf2-\ufcf4\ufe71\ufe77\ufe79\ufe7b\ufe7
 def tokenize(text: str, preset: str = "full") -> list[str]:
     """The words of ``text`` in order, under ``preset``.
 
-    The text is normalised before it is split, so a vocalised word is one token, and under ``full`` the same token as its
-    bare spelling. A word is a run of letters, marks and digits of any script; all else parts words, but for invisible
-    characters, which neither part nor show.
+    The text is normalised before it is split, so a vocalised word is one token, and under ``full`` the same token as
+    its bare spelling. A word is a run of letters, marks and digits of any script; all else parts words, but for
+    invisible characters, which neither part nor show.
     """
     if _HAS_TATWEEL.search(text):
         return _WORDS.apply(normalise(text, preset)).split()

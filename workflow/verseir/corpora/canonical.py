@@ -1,14 +1,16 @@
 """Canonical names of meters and eras, and the order of the eras.
 
-Sources spell one meter in many ways: with or without the article, with ``تام`` (the full form, which is the default), with
-the variant before or after the meter, or in Latin letters (``wafer``, ``al-Kāmil``). The canonical name is the Arabic one
-with the article, the variant first: ``الوافر``, ``مجزوء الكامل``, ``مخلع البسيط``. A name that is not known stays as it is.
+Sources spell one meter in many ways: with or without the article, with ``تام`` (the full form, which is the default),
+with the variant before or after the meter, or in Latin letters (``wafer``, ``al-Kāmil``). The canonical name is the
+Arabic one with the article, the variant first: ``الوافر``, ``مجزوء الكامل``, ``مخلع البسيط``. Unknown names stay.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 #: The sixteen meters (fifteen of al-Khalil, and المتدارك), then forms outside them; each with further spellings.
@@ -65,8 +67,8 @@ _ERAS = {
 }
 _ERA_FILLERS = "عصر العصر شعراء شعر era period age the"
 
-#: Last year of death AH of an era: the end of the first caliphate (40), the fall of the Umayyads (132), the fall of Baghdad
-#: (656), the Ottoman conquest of Egypt (923) and the French one (1213). OpenITI writes 1 for all who died before the Hijra.
+#: Last year of death AH of an era: the end of the first caliphate (40), the fall of the Umayyads (132) and of Baghdad
+#: (656), the Ottoman conquest of Egypt (923) and the French one (1213). OpenITI writes 1 for all before the Hijra.
 _BANDS = (
     (1, "العصر الجاهلي"),
     (40, "عصر صدر الإسلام"),
@@ -109,7 +111,7 @@ def _meter(name: str) -> str | None:
     rest = " ".join(word for word in words if word not in _VARIANT_OF)
     if variants == ["مخلع"] and not rest:
         rest = "البسيط"  # "the mukhalla" alone is that of the Basit
-    meter = _METER_OF.get(rest)
+    meter = _METER_OF.get(rest) or _METER_OF.get(rest.replace(" ", ""))  # "دو بيت", "الطو يل"
     if meter is None or len(variants) > 1:
         return None
     return f"{variants[0]} {meter}" if variants else meter
@@ -128,15 +130,27 @@ def is_known_meter(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def canonical_era(name: str) -> tuple[str, int | None]:
-    """The canonical name of an era and its order (1 is the earliest); (``name`` stripped, None) where it is not known."""
+    """The canonical name of an era and its order, 1 the earliest; (``name`` stripped, None) where it is not known."""
     known = _ERA_OF.get(_without(name, _ERA_SKIPPED))
     return (known, ERA_ORDER[known]) if known else (name.strip(), None)
+
+
+def unknown_names(meters: Iterable[str | None], eras: Iterable[str | None]) -> list[str]:
+    """A warning for each meter and each era that is not known, with the number of poems that have it; sorted."""
+
+    def warnings(what: str, names: Iterable[str | None], known: Callable[[str], bool]) -> list[str]:
+        unknown = Counter(name.strip() for name in names if name and name.strip() and not known(name))
+        return [f"{what} '{name}' is not known and stays as it is: {n} poems" for name, n in sorted(unknown.items())]
+
+    return warnings("era", eras, lambda name: canonical_era(name)[1] is not None) + warnings(
+        "meter", meters, is_known_meter
+    )
 
 
 def era_of_death_year(year: int) -> str:
     """The canonical name of the era in which a poet who died in ``year`` (AH) is counted, by bands of years.
 
-    A year cannot tell an Andalusian, Fatimid or Ayyubid poet from an Abbasid one, nor the poets who lived in two eras from
-    their neighbours: these eras are never returned. Prefer what a source says of the era.
+    A year cannot tell an Andalusian, Fatimid or Ayyubid poet from an Abbasid one, nor the poets who lived in two eras
+    from their neighbours: these eras are never returned. Prefer what a source says of the era.
     """
     return next((name for last, name in _BANDS if year <= last), "العصر الحديث")

@@ -1,9 +1,9 @@
 """Adapter ``fannorflop``: the records of the hub data set ``omkarthawakar/FannOrFlop``, or a file of the same records.
 
-A record has ``id``, ``title``, ``genre``, ``meter``, ``era``, ``author``, ``source``, ``verse_count``, ``content`` (the number
-of each verse on a line, then its hemistichs, with blank lines between) and ``verse_explanations`` (a list of ``verse`` and
-``explanation``), which become the explanations of source ``fof``. The explanation of the whole poem belongs to no verse and
-is passed over.
+A record has ``id``, ``title``, ``genre``, ``meter``, ``era``, ``author``, ``source``, ``verse_count``, ``content``
+(the number of each verse on a line, then its hemistichs, with blank lines between) and ``verse_explanations`` (a list
+of ``verse`` and ``explanation``), which become the explanations of source ``fof``. The explanation of the whole poem
+belongs to no verse and is passed over.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _json_array(path: Path, label: str, faults: list[Fault]) -> list[Row]:
     decoder = json.JSONDecoder()
     at, line, counted = _skip(text, 0, " \t\r\n"), 1, 0
     if text[at : at + 1] != "[":
-        faults.append(Fault(label, 1, "", "is not a JSON array of records", "a file of one record a line ends in .jsonl"))
+        faults.append(
+            Fault(label, 1, "", "is not a JSON array of records", "a file of one record a line ends in .jsonl")
+        )
         return []
     at = _skip(text, at + 1, " \t\r\n")
     while text[at : at + 1] not in ("]", ""):
@@ -75,12 +77,16 @@ def _json_array(path: Path, label: str, faults: list[Fault]) -> list[Row]:
         try:
             value, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            faults.append(Fault(label, error.lineno, "", f"is not valid JSON: {error.msg}", "records after it were not read"))
+            faults.append(
+                Fault(label, error.lineno, "", f"is not valid JSON: {error.msg}", "records after it were not read")
+            )
             return rows
         if isinstance(value, dict):
             rows.append(Row(line, value))
         else:
-            faults.append(Fault(label, line, "", f"is {json_type(value)}, expected an object", "one object for each poem"))
+            faults.append(
+                Fault(label, line, "", f"is {json_type(value)}, expected an object", "one object for each poem")
+            )
         at = _skip(text, at, " \t\r\n,")
     return rows
 

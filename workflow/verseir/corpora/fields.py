@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from verseir.corpora import layout
@@ -15,7 +16,10 @@ def new_record(row: Row, label: str, faults: list[Fault]) -> Record | None:
     poem_id = row.values.get("poem_id")
     if not isinstance(poem_id, str) or not poem_id:
         if "poem_id" not in row.values:
-            problem, hint = "is missing", "every poem needs an id; if the column has another name: columns: {poem_id: name}"
+            problem, hint = (
+                "is missing",
+                "every poem needs an id; if the column has another name: columns: {poem_id: name}",
+            )
         elif poem_id == "":
             problem, hint = "is empty", "every poem needs an id; in a table of verses, repeat it on every row"
         else:
@@ -50,17 +54,20 @@ class VerseSplitter:
 
     def split(self, faults: list[Fault]) -> None:
         """Give every record its verses, once all are known."""
-        if self.stated:
-            separator = layout.separator_pattern(self.stated)
-        else:
-            separator = layout.find_separator(verse for _, verses, _ in self._waiting for verse in verses)
+        separator = (
+            layout.separator_pattern(self.stated)
+            if self.stated
+            else layout.find_separator(verse for _, verses, _ in self._waiting for verse in verses)
+        )
         for record, verses, lines in self._waiting:
             record.verses = [
                 self._verse(text, separator, line, number, faults)
                 for number, (text, line) in enumerate(zip(verses, lines, strict=True), 1)
             ]
 
-    def _verse(self, text: str, separator: Any, line: int, number: int, faults: list[Fault]) -> Verse:
+    def _verse(
+        self, text: str, separator: re.Pattern[str] | None, line: int, number: int, faults: list[Fault]
+    ) -> Verse:
         parts = layout.split_verse(text, separator)
         if len(parts) > 2:
             problem = f"verse {number} falls into {len(parts)} hemistichs, expected one or two"

@@ -19,8 +19,8 @@ def is_pinned(hub: dict[str, Any]) -> bool:
 def source_file(spec: dict[str, Any], base: Path) -> tuple[Path, str]:
     """The file to read for ``spec`` and the name to call it by in messages.
 
-    A ``path`` starts from ``base``. A ``hub`` entry (``id``, ``revision``, ``file``) is downloaded into the hub's cache, or
-    found there.
+    A ``path`` starts from ``base``. A ``hub`` entry (``id``, ``revision``, ``file``) is downloaded into the hub's
+    cache, or found there.
 
     Raises UserError when a hub file can be had neither from the cache nor from the network.
     """
@@ -44,12 +44,14 @@ def fetch(hub: dict[str, Any]) -> Path:
     except LocalEntryNotFoundError as error:
         hint = (
             "it is not in the cache and the hub was not asked or not reached: unset HF_HUB_OFFLINE and connect; or run "
-            f"`hf download --repo-type dataset {hub['id']} {hub['file']} --revision {revision}` on a machine with a network "
-            "and copy its cache here; or give the file itself as 'path' in place of 'hub'"
+            f"`hf download --repo-type dataset {hub['id']} {hub['file']} --revision {revision}` on a machine with a "
+            "network and copy its cache here; or give the file itself as 'path' in place of 'hub'"
         )
         raise UserError(f"cannot get {what}", hint) from error
     except HfHubHTTPError as error:
-        raise UserError(f"the hub refused {what}: {error}", "check id, revision and file; a gated set needs `hf auth login`") from error
+        raise UserError(
+            f"the hub refused {what}: {error}", "check id, revision and file; a gated set needs `hf auth login`"
+        ) from error
     except (OSError, ValueError) as error:
         raise UserError(f"cannot get {what}: {error}", "check id, revision and file, and the connection") from error
 

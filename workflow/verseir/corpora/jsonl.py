@@ -1,10 +1,10 @@
 """Adapter ``jsonl``: one poem a line, the archive's own format.
 
-``{"poem_id": "...", "title": ..., "poet": ..., "era": ..., "meter": ..., "genre": ..., "verses": ..., "source": ...}``.
-``verses`` has one of three shapes, the same in the whole file: a list of ``[first, second]`` (``[first]`` or a null for a
-verse of one hemistich); a list of texts, one a verse; one text, one verse a line. In the last two a mark parts the
-hemistichs (see ``layout``). ``explanations`` may hold ``{source: [text or null for each verse]}``. Other fields are passed
-over.
+``{"poem_id": "...", "title": ..., "poet": ..., "era": ..., "meter": ..., "genre": ..., "verses": ..., "source":
+...}``. ``verses`` has one of three shapes, the same in the whole file: a list of ``[first, second]`` (``[first]`` or a
+null for a verse of one hemistich); a list of texts, one a verse; one text, one verse a line. In the last two a mark
+parts the hemistichs (see ``layout``). ``explanations`` may hold ``{source: [text or null for each verse]}``. Other
+fields are passed over.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         if record is None:
             continue
         known_ids.add(record.poem_id)
-        verses = row.values.get("verses")
+        verses: Any = row.values.get("verses")
         if shape == "pairs":
             record.verses = [layout.pair(verse) for verse in verses]
             n_verses = len(verses)
@@ -66,14 +66,16 @@ class _Shapes:
 
     def of(self, row: Row) -> str | None:
         """The shape of this row, or None with a fault when it has none, or another than the file."""
-        verses = row.values.get("verses")
+        verses: Any = row.values.get("verses")
         if "verses" not in row.values:
             hint = "if the column has another name: columns: {verses: name}"
             return self._fault(row, "is missing", hint)
         if isinstance(verses, str):
             shape = "text"
         elif not isinstance(verses, list):
-            return self._fault(row, f"is {json_type(verses)}, expected a list of verses", 'verses: [["first", "second"]]')
+            return self._fault(
+                row, f"is {json_type(verses)}, expected a list of verses", 'verses: [["first", "second"]]'
+            )
         elif not verses:
             return self._fault(row, "the poem has no verses", "give it at least one, or take the poem out")
         elif all(isinstance(verse, list) for verse in verses):
@@ -87,7 +89,9 @@ class _Shapes:
             return None
         self.first = self.first or (shape, row.line)
         if shape != self.first[0]:
-            problem = f"mixed shapes: verses is {_SHAPES[shape]}, on line {self.first[1]} it is {_SHAPES[self.first[0]]}"
+            problem = (
+                f"mixed shapes: verses is {_SHAPES[shape]}, on line {self.first[1]} it is {_SHAPES[self.first[0]]}"
+            )
             return self._fault(row, problem, "give all poems of a file the same shape")
         return shape
 
@@ -102,8 +106,10 @@ class _Shapes:
             good = good and len(verse) in (1, 2) and not odd
         return good
 
-    def _fault(self, row: Row, problem: str, hint: str) -> None:
+    def _fault(self, row: Row, problem: str, hint: str) -> str | None:
+        """Note a fault of ``verses``. Returns None: the shape of a row that has one."""
         self.faults.append(Fault(self.label, row.line, "verses", problem, hint))
+        return None
 
 
 def _explanations(row: Row, n_verses: int, label: str, faults: list[Fault]) -> dict[str, dict[int, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from verseir.corpora.model import Verse
 
@@ -31,7 +31,8 @@ def split_verse(verse: str, separator: re.Pattern[str] | None) -> list[str]:
 def find_separator(verses: Iterable[str]) -> re.Pattern[str] | None:
     """The separator that cuts most verses into exactly two, if it does so for at least half of them; else None.
 
-    A reader sees at once which mark a page uses, and that an ellipsis in one verse is no mark. So do we, by the whole file.
+    A reader sees at once which mark a page uses, and that an ellipsis in one verse is no mark. So do we, by the whole
+    file.
     """
     verses = list(verses)
     best, most = None, 0
@@ -43,12 +44,15 @@ def find_separator(verses: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def split_poem(text: str, separator: str | None) -> list[str]:
-    """The verses of a poem in one text: its lines, or its parts between ``separator``; blank ones are stanza breaks."""
+    """The verses of a poem in one text: its lines, or its parts between ``separator``.
+
+    A line that is blank or holds no letter (a row of asterisks) is a break between stanzas.
+    """
     parts = text.split(separator) if separator else text.split("\n")
-    return [part for part in parts if part.strip()]
+    return [part for part in parts if any(map(str.isalnum, part))]
 
 
-def pair(hemistichs: list[str | None]) -> Verse:
+def pair(hemistichs: Sequence[str | None]) -> Verse:
     """A verse of one or two hemistichs. One that is blank is absent, on whichever side it was left out."""
     texts = [text.strip() for text in hemistichs if text and text.strip()]
     return (texts[0] if texts else "", texts[1] if len(texts) > 1 else None)

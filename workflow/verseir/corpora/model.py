@@ -62,8 +62,8 @@ Adapter = Callable[[dict[str, Any], Path], list[Record]]
 class PartlyRead(InputFaults):
     """Faults of an adapter, with the ``records`` that it could read, so that these are checked in the same run.
 
-    ``known_ids`` are the ids of all poems that the adapter saw, also of those with a fault: nothing that refers to one of
-    them is a fault of its own.
+    ``known_ids`` are the ids of all poems that the adapter saw, also of those with a fault: nothing that refers to one
+    of them is a fault of its own.
     """
 
     def __init__(self, faults: Iterable[Fault], records: list[Record], known_ids: Iterable[str] = ()):

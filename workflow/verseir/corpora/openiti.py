@@ -1,22 +1,21 @@
-"""Corpus adapter for OpenITI: diwans in mARkdown, from a file, a folder, or a list of files pinned by commit and sha256.
+"""Adapter ``openiti``: diwans in mARkdown, from a file, a folder, or a list of files pinned by commit and sha256.
 
-OpenITI names a file by its version URI, ``<year of death AH><Author>.<Book>.<Version>``. Poems are numbered in the order of
-the text: ``0110JarirShacir.Diwan.ShamAY0037926-ara1_0042``. The texts have no titles, so poems have none.
+OpenITI names a file by its version URI, ``<year of death AH><Author>.<Book>.<Version>``. Poems are numbered through a
+file: ``0110JarirShacir.Diwan.ShamAY0037926-ara1_0042``. The texts have no titles, so poems have none.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from verseir.arabic.presets import normalise
+from verseir.arabic import normalise
 from verseir.corpora import openiti_fetch
 from verseir.corpora.canonical import canonical_era, canonical_meter, era_of_death_year
-from verseir.corpora.model import Record
+from verseir.corpora.model import PartlyRead, Record
 from verseir.corpora.openiti_markup import MAGIC, Poem, parse, split_header
 from verseir.faults import Fault, InputFaults
 
@@ -53,21 +52,23 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         base: folder that relative paths start from.
 
     Raises:
-        InputFaults: files that are no OpenITI text, hold no verse or are not UTF-8; all of them at once.
+        PartlyRead: files that are no OpenITI text, hold no verse or are not UTF-8; all of them at once.
+        InputFaults: a list of sources with faults, or a folder without files.
         UserError: listed files that neither ``local`` nor the network has.
     """
     files = _listed(spec, base) if "sources" in spec else _found(base / spec["path"], spec["path"])
     faults: list[Fault] = []
     records: list[Record] = []
-    for file in files:
-        records += _records(file, faults)
-    uris = Counter(match["uri"] for file in files if (match := _URI.fullmatch(file.path.name)))
+    labels: dict[str, str] = {}
     for file in files:
         match = _URI.fullmatch(file.path.name)
-        if match and uris[match["uri"]] > 1:
-            faults.append(Fault(file.label, 0, "", f"the version {match['uri']} is there twice", "keep one of them"))
+        first = labels.setdefault(match["uri"], file.label) if match else file.label
+        if first == file.label:
+            records += _records(file, faults)
+        else:
+            faults.append(Fault(file.label, 0, "", f"is the same version as {first}", "keep one of the two"))
     if faults:
-        raise InputFaults(faults)
+        raise PartlyRead(faults, records)
     return records
 
 
@@ -78,7 +79,7 @@ def numbered_poems(path: Path, label: str, faults: list[Fault]) -> tuple[list[tu
     """
     match = _URI.fullmatch(path.name)
     text = _text(path, label, faults)
-    if match is None:
+    if match is None and text is not None:
         hint = "expected <year><Author>.<Book>.<Version>-<lang>, such as 0110JarirShacir.Diwan.ShamAY0037926-ara1"
         faults.append(Fault(label, 0, "", "the file name is not an OpenITI version URI", hint))
     if match is None or text is None:
@@ -173,7 +174,8 @@ def _found(path: Path, label: str) -> list[_File]:
         return [_File(path, label)]
     files = sorted(file for file in path.rglob("*") if file.is_file() and _URI.fullmatch(file.name))
     if not files:
-        raise InputFaults([Fault(label, 0, "", "the folder has no OpenITI file", "files are named by their version URI")])
+        hint = "files are named by their version URI, such as 0110JarirShacir.Diwan.ShamAY0037926-ara1"
+        raise InputFaults([Fault(label, 0, "", "the folder has no OpenITI file", hint)])
     return [_File(file, f"{label}/{file.relative_to(path).as_posix()}") for file in files]
 
 
@@ -184,6 +186,8 @@ def _listed(spec: dict[str, Any], base: Path) -> list[_File]:
     else:
         paths = openiti_fetch.fetch_sources(sources, base / CACHE)
     return [
-        _File(path, source.name, f"{source.repository}@{source.commit[:10]}:{source.path}", source.columns.get("era", ""))
+        _File(
+            path, source.name, f"{source.repository}@{source.commit[:10]}:{source.path}", source.columns.get("era", "")
+        )
         for source, path in zip(sources, paths, strict=True)
     ]

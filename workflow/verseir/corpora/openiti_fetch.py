@@ -64,7 +64,9 @@ class _Unfetched(Exception):
 
 
 def read_sources(path: Path, label: str, select: Mapping[str, str] | None = None) -> list[Source]:
-    """The list of sources at ``path`` (CSV), in the order of file names; ``select`` keeps rows whose columns have these values.
+    """The list of sources at ``path`` (CSV), in the order of file names.
+
+    ``label`` names the list in faults; ``select`` keeps the rows whose columns have these values.
 
     Raises:
         InputFaults: with every row that names no file, and with a ``select`` that no column or no row has.
@@ -112,12 +114,17 @@ def fetch(sources_csv: Path, target_dir: Path, base_url: str = BASE_URL) -> list
 
 
 def fetch_sources(
-    sources: list[Source], target_dir: Path, base_url: str = BASE_URL, workers: int = 4, timeout: float = 30, pause: float = 1
+    sources: list[Source],
+    target_dir: Path,
+    base_url: str = BASE_URL,
+    workers: int = 4,
+    timeout: float = 30,
+    pause: float = 1,
 ) -> list[Path]:
     """Fetch ``sources`` into ``target_dir`` under their file names; return the paths in the same order.
 
-    A file that is there and has the right sha256 is not fetched again, so a second call goes on where the first stopped. A
-    file is either whole and right, or absent.
+    A file that is there and has the right sha256 is not fetched again, so a second call goes on where the first
+    stopped. A file is either whole and right, or absent.
 
     Args:
         base_url: of a host that serves ``<base_url>/<repository>/<commit>/<path>``.
@@ -189,8 +196,8 @@ def _raise_missing(failed: list[str], n: int, how: str) -> None:
     listed = "".join(f"\n  - {line}" for line in failed[:_SHOWN])
     raise UserError(
         f"{len(failed)} of {n} OpenITI files could not be {how}:{listed}{more}",
-        hint="either connect to the network and run again (files that are right are kept), or put the same files into a "
-        "folder and name it in the study as 'local' beside 'sources' (they are matched by name and checked by sha256)",
+        hint="either connect to the network and run again (files that are right are kept), or put the same files into "
+        "a folder and name it in the study as 'local' beside 'sources' (they are matched by name, checked by sha256)",
     )
 
 

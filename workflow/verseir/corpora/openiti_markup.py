@@ -5,18 +5,19 @@ One text, four ways to mark a verse, after the digital families whose diwans Ope
 * ``# first %~% second`` (ShamAY, LAL);
 * ``# % first % second % 7``, a ``%`` doubled or missing anywhere, the number of the *next* verse last (JK);
 * ``# 7 first ... second`` or ``# 7 - first ... second`` among lines of commentary or attribution (Sham19Y);
-* a heading that is the first verse, the next verses a line each, then the whole poem again, cut by ``¶``, glued to the last
-  line; the caesura is not marked (one ShamAY file).
+* a heading that is the first verse, the next verses a line each, then the whole poem again, cut by ``¶``, glued to the
+  last line; the caesura is not marked (one ShamAY file).
 
-A poem starts at ``البحر : <meter>`` (which may stand behind the last verse of the poem before it), at a heading, at a piece
-number ``(12)``, or at verse 1. ``~~`` continues a line; page marks and milestones stand anywhere, also between ``البحر`` and
-its meter. Everything else is prose and is left. The markup: https://maximromanov.github.io/mARkdown
+A poem starts at ``البحر : <meter>`` (which may stand behind the last verse of the poem before it), at a heading, at a
+piece number ``(12)``, or at verse 1. ``~~`` continues a line; page marks and milestones stand anywhere, also between
+``البحر`` and its meter. Everything else is prose and is left out. The markup: https://maximromanov.github.io/mARkdown
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from verseir.corpora.canonical import is_known_meter
@@ -25,7 +26,10 @@ from verseir.corpora.model import Verse
 MAGIC = "######OpenITI#"
 _HEADER_END = "#META#Header#End#"
 
-_MARKS = re.compile(r"PageV\w*?P\w+|Page(?:Beg|End)\w*|(?<![^\W\d])ms\d+(?!\w)|-+NO PAGE NO-+|[\u200e\u200f\ufeff]")
+_MARKS = re.compile(
+    r"Page(?:V\d*(?:P\d*[A-Z]?)?|Beg|End)|(?<![^\W\d])ms\d+(?!\w)|-{1,8}NO PAGE NO-{0,8}"
+    r"|[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\ufeff]"
+)
 _HEADING = re.compile(r"[# ]*###\s*[|$]+\s*(?:AUTO\b)?\s*(?P<text>.*)")
 _APPARATUS = re.compile(r"[# ]*(?:###\s*\|EDITOR\||ENDNOTES\b)")
 _WORDS = r"[^\W\d_]+(?: [^\W\d_]+){0,3}?"
@@ -37,7 +41,7 @@ _DOTS_OR_NUMBER = re.compile(r" ?(?:\.{3,}|…) ?(?:\d+ ?- )?| \d+ ?- ")
 _BRACKETED = re.compile(r"[(\[](?P<text>[^()\[\]\d]{3,30})[)\]] ?:?$")
 _SAID = re.compile(
     r"(?:\d+ )?و?قالت? (?P<poet>[^:،.(\[]{2,80}?)"
-    r"(?: ?[:،(\[]| (?:يرثي|يهجو|يمدح|يعير|يذكر|يخاطب|يعاتب|يصف|يعتذر|يفتخر|لما|حين|وكانت?|وقد|و[يت]روى)\b)"
+    r"(?: ?[:،(\[]| (?:[يت](?:رثي|هجو|مدح|عير|ذكر|خاطب|عاتب|صف|عتذر|فتخر)|لما|حين|وكانت?|وقد|و[يت]روى)\b)"
 )
 _MARKUP = re.compile(r"@[A-Za-z]+\d*|\(\d+\)?|[\[\]{}<>|\\¶#$~%*_^=]")
 _NUMBERS_AT_ENDS = re.compile(r"^(?:\d+ )+|(?: \d+)+$")
@@ -48,8 +52,8 @@ _LETTER = re.compile(r"[^\W\d_ـ]")
 class Poem:
     """A poem as it stands in the text.
 
-    ``line`` is that of its first verse, from 1; ``heading`` the section that it stands in (the chapter of an anthology);
-    ``said_by`` the poet that the line of prose above it names, "" where that line says "he also said".
+    ``line`` is that of its first verse, from 1; ``heading`` the section that it stands in (the chapter of an
+    anthology); ``said_by`` the poet that the prose above it names, "" where that says "he also said".
     """
 
     line: int = 0
@@ -65,19 +69,23 @@ class Poem:
 
 
 def parse(text: str) -> list[Poem]:
-    """The poems of an OpenITI text in their order; those without a verse are left out. Takes any text and never fails."""
+    """The poems of an OpenITI text in their order, those without a verse left out. Takes any text and never fails.
+
+    The text is read for each way to mark a verse, and the reading with most verses is kept: a stray ``%`` in a
+    commentary, or dots for a gap in a verse, do not decide how the file is read.
+    """
     _, body, offset = split_header(text)
     lines = [(number, line) for number, line in _logical_lines(body, offset) if line]
     last = next((i for i, (_, line) in enumerate(lines) if _APPARATUS.match(line)), len(lines))
-    styles: tuple[Callable[[list[tuple[int, str]]], Iterator[Poem]], ...] = (_percent_poems, _dotted_poems, _copied_poems)
-    for poems_of in styles:
-        if poems := [poem for poem in poems_of(lines[:last]) if poem.verses]:
-            return poems
-    return []
+    readings = [
+        [poem for poem in poems_of(lines[:last]) if poem.verses]
+        for poems_of in (_percent_poems, _dotted_poems, _copied_poems)
+    ]
+    return max(readings, key=lambda poems: sum(len(poem.verses) for poem in poems))
 
 
 def split_header(text: str) -> tuple[list[tuple[str, str]], list[str], int]:
-    """The metadata of an OpenITI text as (key, value) pairs, the lines of its body, and the number of lines before them."""
+    """The metadata of an OpenITI text as (key, value) pairs, the lines of its body, and how many come before it."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     metadata: list[tuple[str, str]] = []
     start = 0
@@ -94,7 +102,7 @@ def split_header(text: str) -> tuple[list[tuple[str, str]], list[str], int]:
 
 
 def _logical_lines(lines: list[str], offset: int) -> Iterator[tuple[int, str]]:
-    """(number of its first line in the file, text) of each line with its continuations, without page marks and milestones."""
+    """(number in the file, text) of each line with its continuations, without page marks and milestones."""
     start, parts = offset + 1, list[str]()
     for number, line in enumerate(lines, start=offset + 1):
         if parts and not line.startswith("~~"):
@@ -154,7 +162,7 @@ def _percent_poems(lines: list[tuple[int, str]]) -> Iterator[Poem]:
 def _dotted_verse(text: str) -> tuple[int, Verse] | None:
     """(number, verse) of a line that may be a verse with ``...`` for its caesura; number 0 where it has none.
 
-    A number with a dash is proof enough: two verses of rajaz share a line as ``1 - first 2 - second``, the last is alone.
+    A number with a dash is proof enough: verses of rajaz stand alone, or share a line as ``1 - first 2 - second``.
     """
     match = _NUMBERED.match(text)
     if match and (match["dash"] or _DOTS.search(text)):
@@ -166,9 +174,11 @@ def _dotted_verse(text: str) -> tuple[int, Verse] | None:
 
 
 def _dotted_poems(lines: list[tuple[int, str]]) -> Iterator[Poem]:
-    """Verses marked by ``...``: only those with a number where most have one, for the others are quoted in a commentary."""
+    """Verses marked by ``...``; where most have a number only those, for the others are quoted in a commentary."""
     texts = [line.lstrip("# ") for _, line in lines]
-    verses = [None if _HEADING.match(line) else _dotted_verse(text) for (_, line), text in zip(lines, texts, strict=True)]
+    verses = [
+        None if _HEADING.match(line) else _dotted_verse(text) for (_, line), text in zip(lines, texts, strict=True)
+    ]
     numbers = [found[0] for found in verses if found]
     if 2 * sum(number > 0 for number in numbers) >= len(numbers):
         verses = [found if found and found[0] else None for found in verses]
@@ -204,13 +214,18 @@ def _copied_poems(lines: list[tuple[int, str]]) -> Iterator[Poem]:
     years in it.
     """
     starts = [i for i, (_, line) in enumerate(lines) if _HEADING.match(line)] + [len(lines)]
-    for start, end in zip(starts, starts[1:], strict=False):
+    poems = []
+    for start, end in itertools.pairwise(starts):
         heading = _HEADING.match(lines[start][1])
         first = heading["text"] if heading else ""
-        _, found, copy = lines[end - 1][1].partition(first or "\n")
+        if not first or end - start < 2:
+            continue
+        _, found, copy = lines[end - 1][1].partition(first)
         rest = copy.split("¶")[1:]
-        poem = Poem()
         if found and end - start - 1 in {len(rest), 1 + len(rest)} and not re.search(r"\d", first + copy):
+            poem = Poem()
             for text in [first, *rest]:
                 poem.add(lines[start][0], _verse([text]))
-        yield poem
+            poems.append(poem)
+    if any(len(poem.verses) > 1 for poem in poems):  # a heading said again in one line of prose is no proof
+        yield from poems

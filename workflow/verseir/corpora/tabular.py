@@ -1,10 +1,10 @@
 """Adapter ``csv``: a spreadsheet saved as CSV or TSV, with a header.
 
-Either a row is a poem, its verses in the cell ``verses``, one a line (or parted by the spec's ``verse_separator``); or a
-row is a verse, in the cell ``verse`` or the cells ``first`` and ``second``, with the poem's id and fields repeated on each
-of its rows (a field may be left blank after the first). Rows of verses are in the order of the file, or of ``verse_index``
-where there is such a column. Hemistichs in one cell are parted by a mark (see ``layout``). A column ``explanation:NAME``
-in a table of verses holds the explanations of source NAME. Other columns are passed over.
+Either a row is a poem, its verses in the cell ``verses``, one a line (or parted by the spec's ``verse_separator``); or
+a row is a verse, in the cell ``verse`` or the cells ``first`` and ``second``, with the poem's id and fields repeated
+on each of its rows (a field may be left blank after the first). Rows of verses are in the order of the file, or of
+``verse_index`` where there is such a column. Hemistichs in one cell are parted by a mark (see ``layout``). A column
+``explanation:NAME`` in a table of verses holds the explanations of source NAME. Other columns are passed over.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 NOT_ESTIMABLE = "not estimable"
 MINUS = "\u2212"
+#: Keeps the two ends of an interval on one line.
+NBSP = "\u00a0"
 
 #: Smaller p values are printed as below this: no test of this project can tell them apart.
 SMALLEST_P = 1e-20
@@ -38,7 +40,7 @@ def interval(low: float | None, high: float | None, digits: int = 3, sign: bool 
     if not known(low, high):
         return f"interval {NOT_ESTIMABLE}"
     form = signed if sign else number
-    return f"[{form(low, digits)}, {form(high, digits)}]"
+    return f"[{form(low, digits)},{NBSP}{form(high, digits)}]"
 
 
 def p_value(p: float | None) -> str:
@@ -47,20 +49,20 @@ def p_value(p: float | None) -> str:
         return NOT_ESTIMABLE
     if p < SMALLEST_P:
         return f"< {SMALLEST_P:.0e}"
-    if p >= 0.0995:
-        return f"{p:.2f}"
-    if p >= 0.00095:
-        return f"{p:.2g}"
-    mantissa, exponent = f"{p:.1e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
+    if p < 0.00095:
+        mantissa, exponent = f"{p:.1e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    decimals = 2 if p >= 0.0995 else 3 if p >= 0.00995 else 4
+    while (p < 0.05) != (round(p, decimals) < 0.05):  # rounding must not carry p across the level it is read against
+        decimals += 1
+    return f"{p:.{decimals}f}"
 
 
 def p_phrase(name: str, p: float | None) -> str:
     """``Holm p = 0.047`` or ``Holm p < 1e-20``."""
     text = p_value(p)
-    if text == NOT_ESTIMABLE:
-        return f"{name} {text}"
-    return f"{name} {text}" if text.startswith("<") else f"{name} = {text}"
+    sign = "" if text == NOT_ESTIMABLE or text.startswith("<") else "= "
+    return f"{name} {sign}{text}".replace(" ", NBSP)
 
 
 def percent(share: float | None) -> str:

@@ -6,13 +6,13 @@ side of zero. Anything else is "not separated", never "equal".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from verseir.orders import mode_order
 from verseir.report.formats import known
 
 ALPHA = 0.05
@@ -50,7 +50,11 @@ class Gap:
 
 @dataclass(frozen=True)
 class Standing:
-    """One measure of one corpus, query set and mode: scores from the highest down, and each system's gap to the first."""
+    """One measure of one corpus, query set and mode.
+
+    ``scores`` run from the highest down; ``gaps`` hold each other system's distance to the first; ``declared`` says
+    whether a family of tests against the best covers this.
+    """
 
     corpus: str
     query_set: str
@@ -74,11 +78,6 @@ class Standing:
         return next((gap.state for gap in self.gaps if gap.system == system), "best")
 
 
-def of_family(cell: str, family: str) -> bool:
-    """Whether the name in a contrast's row is the declared ``family`` or one part of it (``family/part``)."""
-    return cell == family or (cell.startswith(family) and re.match(r"[^a-z0-9_.+-]", cell[len(family) :]) is not None)
-
-
 def best_families(study: Mapping[str, Any]) -> list[str]:
     """Names of the declared families in which every system is compared with the best one."""
     return [family["family"] for family in study.get("contrasts", []) if family["baseline"] == "best"]
@@ -95,16 +94,18 @@ def standings(leaderboard: pl.DataFrame, contrasts: pl.DataFrame, study: Mapping
     tested: dict[tuple, dict[str, list[dict]]] = {}
     declared = best_families(study)
     for row in contrasts.iter_rows(named=True):
-        for family in declared:
-            if of_family(row["family"], family):
-                tested.setdefault(tuple(row[key] for key in CELL), {}).setdefault(family, []).append(row)
+        if row["family"] in declared:
+            tested.setdefault(tuple(row[key] for key in CELL), {}).setdefault(row["family"], []).append(row)
     found = []
-    for cell, frame in sorted(leaderboard.partition_by(list(CELL), as_dict=True).items()):
+    parts = leaderboard.partition_by(list(CELL), as_dict=True)
+    for cell, frame in sorted(parts.items(), key=lambda item: (*item[0][:2], mode_order(item[0][2]), item[0][3])):
         by_family = tested.get(tuple(cell), {})
         rows = next((by_family[family] for family in declared if family in by_family), [])
         scores = _ordered(frame, rows)
         gaps = tuple(_gap(scores[0].system, score.system, rows) for score in scores[1:])
-        found.append(Standing(*cell, int(frame["n_queries"].max()), scores, gaps, bool(rows)))  # type: ignore[arg-type]
+        place = dict(zip(CELL, cell, strict=True))
+        n_queries = frame["n_queries"].to_list()
+        found.append(Standing(**place, n_queries=max(n_queries), scores=scores, gaps=gaps, declared=bool(rows)))
     return found
 
 
@@ -112,10 +113,9 @@ def _ordered(frame: pl.DataFrame, rows: Iterable[Mapping[str, Any]]) -> tuple[Sc
     """Scores from the highest mean down; among equal ones the system that the tests took as the best comes first."""
     pairs = [{row["a"], row["b"]} for row in rows]
     baseline = set.intersection(*pairs) if pairs else set()
-    scores = [
-        Score(row["system"], row["mean"], row["ci_low"], row["ci_high"]) for row in frame.iter_rows(named=True)
-    ]
-    return tuple(sorted(scores, key=lambda score: (-score.mean, score.system not in baseline, score.system)))
+    scores = [Score(row["system"], row["mean"], row["ci_low"], row["ci_high"]) for row in frame.iter_rows(named=True)]
+    # Means that differ in the last bits only are the same mean, summed in another order.
+    return tuple(sorted(scores, key=lambda score: (-round(score.mean, 12), score.system not in baseline, score.system)))
 
 
 def _gap(best: str, other: str, rows: Iterable[Mapping[str, Any]]) -> Gap:
@@ -126,8 +126,7 @@ def _gap(best: str, other: str, rows: Iterable[Mapping[str, Any]]) -> Gap:
         return Gap(other, NOT_TESTED)
     estimate, low, high, p = row["estimate"], row["ci_low"], row["ci_high"], row["p_holm"]
     if row["a"] != best:
-        estimate = -estimate if known(estimate) else None
-        low, high = (-high if known(high) else None), (-low if known(low) else None)
+        estimate, low, high = _negative(estimate), _negative(high), _negative(low)
     note = row["note"] or ""
     if not known(estimate, p):
         return Gap(other, NOT_TESTED, estimate, low, high, p, note)
@@ -135,19 +134,21 @@ def _gap(best: str, other: str, rows: Iterable[Mapping[str, Any]]) -> Gap:
     return Gap(other, SEPARATED if separated else NOT_SEPARATED, estimate, low, high, p, note)
 
 
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
 def main_measures(leaderboard: pl.DataFrame, contrasts: pl.DataFrame, study: Mapping[str, Any]) -> dict[str, str]:
-    """The measure that is spoken of, for each query set: the first that is tested against the best, else the study's first."""
+    """The measure that is spoken of, for each query set.
+
+    The first that is tested against the best; else the first that is tested at all; else the study's first.
+    """
     found = {}
     families = sorted(study.get("contrasts", []), key=lambda family: family["baseline"] != "best")
     for query_set, frame in sorted(leaderboard.partition_by("query_set", as_dict=True).items()):
         shown = set(frame["measure"])
-        tested = contrasts.filter(pl.col("query_set") == query_set[0])
-        wanted = [
-            measure
-            for family in families
-            for measure in family.get("measures", [])
-            if any(of_family(cell, family["family"]) for cell in tested.filter(pl.col("measure") == measure)["family"])
-        ]
+        tested = set(contrasts.filter(pl.col("query_set") == query_set[0]).select("family", "measure").iter_rows())
+        wanted = [m for family in families for m in family.get("measures", []) if (family["family"], m) in tested]
         order = [*wanted, *study.get("measures", []), *sorted(shown)]
         found[query_set[0]] = next(measure for measure in order if measure in shown)
     return found

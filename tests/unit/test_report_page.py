@@ -1,0 +1,251 @@
+"""The page: whole, self-contained, escaped, and sensible for odd studies."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+from report_study import SYSTEMS, TEMPLATE, contrast, register, score, study, write_study
+
+from verseir.__main__ import main
+from verseir.faults import UserError
+from verseir.report.build import build_report
+
+VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
+HOSTILE = '<script>alert("x")</script>&'
+
+
+class Page(HTMLParser):
+    """Tags, attributes, text and what was closed wrongly."""
+
+    def __init__(self, markup):
+        super().__init__()
+        self.attributes, self.text, self.open, self.wrong, self.tags = [], [], [], [], []
+        self.feed(markup)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+
+def page_of(results, spec=None, systems=SYSTEMS):
+    """Write the manifest and the figure as the workflow does, then the report; return the markup and what a parser sees."""
+    spec = spec or study()
+    encodings = sorted(map(str, (results / "encodings").rglob("*.json")))
+    arguments = [
+        "write_manifest",
+        "--results",
+        str(results),
+        "--study",
+        json.dumps(spec),
+        "--systems",
+        json.dumps(systems),
+    ]
+    arguments += ["--inputs", str(results / "inputs.json"), "--encodings", *encodings]
+    assert (
+        main([*arguments, "--manifest", str(results / "manifest.json"), "--config", str(results / "config.yaml")]) == 0
+    )
+    figure = str(results / "figures" / "registers.svg")
+    assert (
+        main(
+            [
+                "plot_registers",
+                "--registers",
+                str(results / "tables" / "registers.csv"),
+                "--measure",
+                "Recall@5",
+                "--output",
+                figure,
+            ]
+        )
+        == 0
+    )
+    output = results / "report" / "index.html"
+    assert main(["write_report", "--results", str(results), "--template", str(TEMPLATE), "--output", str(output)]) == 0
+    markup = output.read_text(encoding="utf-8")
+    return markup, Page(markup)
+
+
+REGISTERS = [
+    register(name, system, mean, mode=mode)
+    for mode in ("verse", "explanation")
+    for name, means in (("quoting", (0.9, 0.6)), ("abstract", (0.2, 0.7)))
+    for system, mean in zip(("bm25", "dense-a"), means, strict=True)
+]
+CONTRASTS = [
+    contrast("dense-a", "bm25", -0.2, -0.31, -0.1, 0.0),
+    contrast("dense-b", "bm25", None, None, None, None, note="too few"),
+]
+SCORES = [score("bm25", 0.7, 0.6, 0.8), score("dense-a", 0.5, 0.4, 0.6), score("dense-b", 0.1)]
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    results = tmp_path_factory.mktemp("results") / "small"
+    write_study(results, study(), SCORES, CONTRASTS, REGISTERS, warnings=["meter 'الطويل' is unknown"])
+    return results, *page_of(results)
+
+
+def test_page_is_well_formed(usual):
+    _, markup, page = usual
+    assert page.wrong == [] and page.open == []
+    assert markup.startswith("<!doctype html>")
+    assert page.tags.count("h1") == 1 and page.tags.count("main") == 1
+
+
+def test_page_needs_no_network(usual):
+    _, markup, page = usual
+    loading = [
+        value
+        for _, name, value in page.attributes
+        if name in ("src", "srcset", "href", "xlink:href", "data", "action", "poster")
+    ]
+    assert loading
+    assert not [value for value in loading if re.match(r"(?i)\s*(https?:)?//", value)]
+    assert not re.search(r"@import|url\(\s*['\"]?(https?:)?//", markup)
+    assert "link" not in page.tags and "img" not in page.tags and "iframe" not in page.tags
+    scripts = [value for tag, name, value in page.attributes if tag == "script" and name == "src"]
+    assert scripts == []
+
+
+def test_identifiers_are_unique_and_links_lead_somewhere(usual):
+    results, _, page = usual
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    hrefs = [value for tag, name, value in page.attributes if tag == "a" and name == "href"]
+    assert {value[1:] for value in hrefs if value.startswith("#")} <= set(ids)
+    files = {value for value in hrefs if not value.startswith("#")}
+    expected = {
+        f"../tables/{name}.csv" for name in ("leaderboard", "registers", "contrasts", "ties", "costs", "encoding")
+    }
+    assert expected <= files
+    made_elsewhere = {"../figures/registers.pdf", "../figures/registers.png", "../corpora/poems/duplicates.csv"}
+    assert not [value for value in files - made_elsewhere if not (results / "report" / unquote(value)).exists()]
+
+
+def test_nothing_missing_is_shown_as_a_number(usual):
+    _, markup, page = usual
+    assert not re.search(
+        r"\b(nan|NaN|None|null|undefined)\b", re.sub(r"(?s)<script>.*?</script>|<pre.*?</pre>", "", markup)
+    )
+    assert "not estimable" in page.words
+
+
+def test_p_is_never_zero(usual):
+    _, _, page = usual
+    assert "< 1e-20" in page.words
+    assert not re.search(r"\bp\s*=\s*0(\.0+)?\b(?!\.)", page.words)
+
+
+def test_page_says_what_was_found(usual):
+    _, _, page = usual
+    assert "No test could be made against dense-b." in page.words
+    assert (
+        "The paper’s effect, that which retriever wins depends on how much wording the query carries, appears"
+        in page.words
+    )
+    assert "explanations raise abstract queries and lower quoting ones, does not appear" in page.words
+    assert "25.0% of document texts are cut" in page.words
+    assert "snakemake --cores 2 --configfile results/small/config.yaml results/small/tables/contrasts.csv" in page.words
+    for method in ("McNemar (1947)", "Tango (1998)", "Holm (1979)", "seed 7"):
+        assert method in page.words
+
+
+def test_tables_can_be_read_aloud(usual):
+    _, markup, page = usual
+    tables = page.tags.count("table")
+    assert tables == page.tags.count("caption") and tables >= 6
+    heads = re.findall(r"<th(?![a-z])[^>]*>", markup)
+    assert heads and all("scope=" in head for head in heads)
+    assert ("svg", "role", "img") in page.attributes
+    assert '<bdi lang="ar" dir="rtl">الطويل</bdi>' in markup
+
+
+def test_figure_is_part_of_the_page(usual):
+    _, markup, page = usual
+    svg = markup[markup.index("<svg") : markup.index("</svg>")]
+    assert "half" not in svg and "quoting" in svg and "dense-a" in svg
+    assert "metadata" not in svg and "#222222" not in svg and "var(--ink)" in svg
+    assert page.tags.count("svg") == 1
+
+
+def test_hostile_names_are_text(tmp_path):
+    spec = study(title=HOSTILE)
+    scores = [score(HOSTILE, 0.7, 0.6, 0.8), score("bm25", 0.5, 0.4, 0.6)]
+    rows = [contrast("bm25", HOSTILE, -0.2, -0.3, -0.1, 0.01, note=HOSTILE)]
+    registers = [register("quoting", HOSTILE, 0.5), register("quoting", "bm25", 0.4)]
+    systems = {"bm25": SYSTEMS["bm25"], HOSTILE: {"kind": "dense", "description": HOSTILE}}
+    results = write_study(tmp_path / "small", spec, scores, rows, registers, warnings=[HOSTILE])
+    markup, page = page_of(results, spec, systems)
+    assert HOSTILE not in markup
+    assert markup.count("<script>") == 1
+    assert page.wrong == [] and page.open == []
+    assert HOSTILE in page.words
+
+
+def test_one_system_and_no_registers(tmp_path):
+    spec = study(systems=["bm25"])
+    results = write_study(tmp_path / "small", spec, [score("bm25", 0.7)])
+    _, page = page_of(results, spec, {"bm25": SYSTEMS["bm25"]})
+    assert "How well does bm25 find poems" in page.words
+    assert "It is the only system: there is no comparison." in page.words
+    assert "No query of this study names its register" in page.words
+    assert "This study has no tested difference" in page.words
+    assert "svg" not in page.tags
+
+
+def test_means_without_intervals(tmp_path):
+    registers = [
+        register(name, system, 0.5, half=None) for name in ("quoting", "abstract") for system in ("bm25", "dense-a")
+    ]
+    results = write_study(tmp_path / "small", study(), [score("bm25", 0.7), score("dense-a", 0.5)], None, registers)
+    _, page = page_of(results)
+    assert "interval not estimable" in page.words
+    assert "svg" in page.tags
+
+
+def test_same_study_same_page(tmp_path):
+    pages = []
+    for name, order in (("one", 1), ("two", -1)):
+        results = write_study(tmp_path / name, study(), SCORES[::order], CONTRASTS[::order], REGISTERS[::order])
+        markup, _ = page_of(results)
+        pages.append(re.sub(r"[0-9a-f]{64}", "", markup))  # the hashes are of files in another order
+    assert pages[0] == pages[1]
+
+
+def test_missing_file_is_named(tmp_path):
+    results = write_study(tmp_path / "small")
+    with pytest.raises(UserError, match=r"manifest\.json does not exist"):
+        build_report(results, TEMPLATE)
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed: the page's script is not run")
+def test_script_makes_tables_sortable(usual):
+    results, _, _ = usual
+    command = ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    done = subprocess.run(
+        [*command, f"file://{results}/report/index.html"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.count('<button type="button">') > 20

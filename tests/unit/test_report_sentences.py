@@ -1,0 +1,245 @@
+"""The sentences say what constructed tables show, and no more."""
+
+import polars as pl
+import pytest
+from report_study import SYSTEMS, contrast, frame, register, score, study
+
+from verseir.report import effects
+from verseir.report.sentences import (
+    explanation_findings,
+    lead_brief,
+    lead_finding,
+    register_findings,
+    wording_findings,
+)
+from verseir.report.standings import main_measures, standings
+from verseir.tables import CONTRASTS, LEADERBOARD, REGISTERS
+
+KINDS = {name: entry["kind"] for name, entry in SYSTEMS.items()}
+MODES = {"verse": ["verse"], "explanation": ["explanation:prose"]}
+
+
+def standing(scores, contrasts=(), spec=None):
+    found = standings(frame(LEADERBOARD, list(scores)), frame(CONTRASTS, list(contrasts)), spec or study())
+    assert len(found) == 1
+    return found[0]
+
+
+THREE = [score("bm25", 0.7, 0.6, 0.8), score("dense-a", 0.5, 0.4, 0.6), score("dense-b", 0.65, 0.5, 0.75)]
+
+
+def test_established_lead():
+    rows = [
+        contrast("dense-a", "bm25", -0.2, -0.3, -0.1, 1e-30),
+        contrast("dense-b", "bm25", -0.05, -0.09, -0.01, 0.02),
+    ]
+    finding = lead_finding(standing(THREE, rows))
+    assert finding.verdict == "leads"
+    assert finding.text.startswith("bm25 leads with 0.700 [0.600,\u00a00.800].")
+    assert "It is separated from dense-b and dense-a (largest\u00a0Holm\u00a0p\u00a0=\u00a00.020)" in finding.text
+    assert "the nearest is dense-b, 0.050 below [+0.010,\u00a0+0.090]" in finding.text
+
+
+def test_no_lead_where_one_system_is_not_separated():
+    rows = [contrast("dense-a", "bm25", -0.2, -0.3, -0.1, 1e-30), contrast("dense-b", "bm25", -0.05, -0.11, 0.01, 0.2)]
+    found = standing(THREE, rows)
+    finding = lead_finding(found)
+    assert finding.verdict == "not separated"
+    assert "not separated from dense-b (difference +0.050 [\u22120.010,\u00a0+0.110]" in finding.text
+    assert "It is separated from dense-a." in finding.text
+    assert "equal" not in finding.text and "leads" not in finding.text
+    assert [found.state(name) for name in ("bm25", "dense-a", "dense-b")] == ["best", "separated", "not separated"]
+
+
+def test_the_direction_of_a_contrast_does_not_matter():
+    one = standing(THREE[:2], [contrast("dense-a", "bm25", -0.2, -0.3, -0.1, 0.001)])
+    other = standing(THREE[:2], [contrast("bm25", "dense-a", 0.2, 0.1, 0.3, 0.001)])
+    assert one.gaps == other.gaps
+    assert lead_finding(one).verdict == "leads"
+
+
+@pytest.mark.parametrize(("low", "high", "p"), [(-0.01, 0.4, 0.01), (0.01, 0.4, 0.06), (None, None, 0.001)])
+def test_test_and_interval_must_agree(low, high, p):
+    found = standing(THREE[:2], [contrast("bm25", "dense-a", 0.2, low, high, p)])
+    assert lead_finding(found).verdict == "not separated"
+    assert found.gaps[0].disagree == (p < 0.05)
+
+
+def test_one_system():
+    finding = lead_finding(standing(THREE[:1]))
+    assert finding.verdict == "one system"
+    assert "only system" in finding.text
+    assert "nothing to compare" in lead_brief([standing(THREE[:1])])
+
+
+def test_without_a_family_against_the_best():
+    spec = study(contrasts=[{"family": "against-bm25", "baseline": "bm25", "measures": ["Recall@5"]}])
+    rows = [contrast("dense-a", "bm25", -0.2, -0.3, -0.1, 1e-9, family="against-bm25")]
+    found = standing(THREE[:2], rows, spec)
+    finding = lead_finding(found)
+    assert finding.verdict == "not tested"
+    assert "was not tested" in finding.text
+    assert "no lead was tested" in lead_brief([found])
+    assert found.state("dense-a") == "not tested"
+
+
+def test_test_that_could_not_be_made():
+    rows = [contrast("dense-a", "bm25", -0.2, None, None, None, test="none", note="not estimable: one query")]
+    finding = lead_finding(standing(THREE[:2], rows))
+    assert finding.verdict == "not tested"
+    assert "No test could be made against dense-a." in finding.text
+
+
+def test_missing_interval_of_the_leader():
+    finding = lead_finding(standing([score("bm25", 0.7)]))
+    assert "0.700 interval not estimable" in finding.text
+
+
+def test_leader_among_equal_means_is_the_one_that_was_tested():
+    scores = [score("bm25", 0.5), score("dense-a", 0.5 + 1e-16), score("dense-b", 0.4)]
+    rows = [contrast("bm25", "dense-a", 0.0, -0.1, 0.1, 1.0), contrast("dense-b", "dense-a", -0.1, -0.2, 0.0, 0.2)]
+    found = standing(scores, rows)
+    assert found.leader.system == "dense-a"
+    assert not found.among("not tested")
+
+
+def test_brief_names_established_leads_and_the_rest():
+    leading = standing(THREE[:2], [contrast("dense-a", "bm25", -0.2, -0.3, -0.1, 1e-9)])
+    rows = [contrast("dense-a", "bm25", -0.2, -0.5, 0.1, 0.3, mode="explanation")]
+    open_ = standing([score("bm25", 0.7, mode="explanation"), score("dense-a", 0.5, mode="explanation")], rows)
+    assert lead_brief([leading, open_]) == (
+        "Known queries of poems, Recall@5: bm25 in mode verse leads; elsewhere no lead is established "
+        "(highest mean: bm25 in mode explanation)."
+    )
+
+
+def test_main_measure_is_the_first_that_is_tested_against_the_best():
+    scores = frame(LEADERBOARD, [score("bm25", 0.7, measure=measure) for measure in ("MRR", "Recall@5", "nDCG@10")])
+    families = [
+        {"family": "other", "baseline": "bm25", "measures": ["MRR"]},
+        {"family": "top", "baseline": "best", "measures": ["nDCG@10"]},
+    ]
+    rows = [contrast("dense-a", "bm25", 0, 0, 0, 1, family="other", measure="MRR")]
+    rows += [contrast("dense-a", "bm25", 0, 0, 0, 1, family="top", measure="nDCG@10")]
+    spec = study(contrasts=families)
+    assert main_measures(scores, frame(CONTRASTS, rows), spec) == {"known": "nDCG@10"}
+    assert main_measures(scores, frame(CONTRASTS, rows[:1]), spec) == {"known": "MRR"}
+    assert main_measures(scores, frame(CONTRASTS, []), spec) == {"known": "Recall@5"}
+
+
+def cells(rows):
+    return effects.register_cells(frame(REGISTERS, rows), {"known": "Recall@5", "themes": "Recall@5"})
+
+
+def wording(bm25, dense, **more):
+    """Means of bm25 and dense-a on quoting and abstract queries."""
+    rows = []
+    for name, mean, other in zip(("quoting", "abstract"), bm25, dense, strict=True):
+        rows += [register(name, "bm25", mean, **more), register(name, "dense-a", other, **more)]
+    return cells(rows)
+
+
+@pytest.mark.parametrize(
+    ("bm25", "dense", "verdict"),
+    [
+        ((0.9, 0.2), (0.7, 0.6), "appears"),
+        ((0.9, 0.5), (0.6, 0.4), "appears in part"),
+        ((0.5, 0.1), (0.6, 0.6), "appears in part"),
+        ((0.5, 0.6), (0.6, 0.4), "does not appear"),
+        ((0.6, 0.4), (0.7, 0.5), "does not appear"),
+    ],
+)
+def test_effect_of_wording(bm25, dense, verdict):
+    found = wording_findings(wording(bm25, dense), "poems", "verse", KINDS)
+    assert [finding.verdict for finding in found] == [verdict]
+    assert f"{verdict}:" in found[0].text
+
+
+def test_effect_of_wording_says_where_intervals_overlap():
+    finding = wording_findings(wording((0.72, 0.2), (0.7, 0.6)), "poems", "verse", KINDS)[0]
+    assert "ahead of the best dense encoder on quoting queries" in finding.text
+    assert finding.text.count("the intervals overlap") == 1
+    assert finding.text.count("the intervals do not overlap") == 1
+    assert finding.basis == "in the means; intervals apart at one end only"
+    silent = wording_findings(wording((0.72, 0.2), (0.7, 0.6), half=None), "poems", "verse", KINDS)[0]
+    assert "overlap" not in silent.text
+
+
+@pytest.mark.parametrize(
+    ("rows", "mode", "kinds", "missing"),
+    [
+        ([register("quoting", "bm25", 0.5)], "verse", KINDS, "No query set pairs"),
+        ([register("quoting", "bm25", 0.5)], None, KINDS, "a mode that indexes the verses alone"),
+        ([register("quoting", "dense-a", 0.5)], "verse", {"dense-a": "dense"}, "a BM25 system"),
+        ([register("quoting", "bm25", 0.5)], "verse", {"bm25": "bm25"}, "a dense encoder"),
+    ],
+)
+def test_effect_of_wording_cannot_be_seen(rows, mode, kinds, missing):
+    found = wording_findings(cells(rows), "poems", mode, kinds)
+    assert [finding.verdict for finding in found] == ["cannot be seen"]
+    assert missing in found[0].text
+
+
+def test_scale_across_query_sets_where_none_has_both_ends():
+    rows = [register("half-remembered", "bm25", 0.5), register("abstract", "bm25", 0.5, query_set="themes")]
+    scale = effects.scales(cells(rows), "poems")
+    assert [(one.wording.query_set, one.abstract.query_set) for one in scale] == [("known", "themes")]
+
+
+def test_rank_of_the_lexical_system_leaves_fusions_out():
+    rows = [register("quoting", name, mean) for name, mean in (("bm25", 0.8), ("dense-a", 0.6), ("fused", 0.9))]
+    rows += [register("abstract", name, mean) for name, mean in (("bm25", 0.3), ("dense-a", 0.6), ("fused", 0.5))]
+    (finding,) = register_findings(cells(rows), "poems", "verse", KINDS)
+    assert finding.verdict == "leader changes"
+    assert "Highest mean: fused on quoting (0.900) and dense-a on abstract (0.600)." in finding.text
+    assert "Among the 2 single systems, fusions left out, bm25 is 1st on quoting and 2nd on abstract." in finding.text
+
+
+def test_one_system_has_no_order():
+    (finding,) = register_findings(cells([register("quoting", "bm25", 0.5)]), "poems", "verse", KINDS)
+    assert finding.verdict == "one system"
+
+
+def explained(changes):
+    """Rows of (system, change on quoting, change on abstract) around a mean of 0.5."""
+    rows = []
+    for system, *moved in changes:
+        for name, change in zip(("quoting", "abstract"), moved, strict=True):
+            rows += [register(name, system, 0.5), register(name, system, 0.5 + change, mode="explanation")]
+    return cells(rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ([("bm25", -0.3, 0.3), ("dense-a", -0.2, 0.01)], "appears"),
+        ([("bm25", -0.3, 0.3), ("dense-a", 0.2, 0.3)], "appears in part"),
+        ([("bm25", 0.3, 0.3), ("dense-a", -0.2, -0.3)], "does not appear"),
+        ([("bm25", 0.0, 0.0)], "does not appear"),
+    ],
+)
+def test_effect_of_explanations(changes, verdict):
+    (finding,) = explanation_findings(explained(changes), "poems", MODES)
+    assert finding.verdict == verdict
+    assert finding.about == "explanation against verse"
+
+
+def test_effect_of_explanations_in_words():
+    (finding,) = explanation_findings(explained([("bm25", -0.3, 0.3), ("dense-a", -0.02, 0.01)]), "poems", MODES)
+    assert finding.points[0] == (
+        "On quoting queries the mean falls for 2 of 2 systems (from \u22120.300 for bm25 to \u22120.020 for dense-a; "
+        "the two intervals do not overlap for 1)."
+    )
+    assert "holds in the means of bm25 and dense-a (2 of 2; intervals apart at both ends for 1)" in finding.text
+
+
+def test_no_explanations():
+    (finding,) = explanation_findings(explained([("bm25", 0.1, 0.1)]), "poems", {"verse": ["verse"]})
+    assert finding.verdict == "cannot be seen"
+
+
+def test_order_of_rows_changes_nothing():
+    rows = [contrast("dense-a", "bm25", -0.2, -0.3, -0.1, 1e-30), contrast("dense-b", "bm25", -0.05, -0.11, 0.01, 0.2)]
+    scores, tests = frame(LEADERBOARD, THREE), frame(CONTRASTS, rows)
+    assert standings(scores, tests, study()) == standings(scores.reverse(), tests.reverse(), study())
+    assert isinstance(scores, pl.DataFrame)

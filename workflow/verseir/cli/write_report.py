@@ -1,0 +1,20 @@
+"""Write the report of a study: one page that opens from disk without a network."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from verseir.atomic import write_text
+from verseir.report.build import build_report
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", type=Path, required=True, help="folder of the study's results")
+    parser.add_argument("--template", type=Path, required=True, help="template of the page")
+    parser.add_argument("--output", type=Path, required=True, help="the page to write (HTML)")
+
+
+def run(args: argparse.Namespace) -> None:
+    write_text(args.output, build_report(args.results, args.template))
+    print(f"report: {args.output}")

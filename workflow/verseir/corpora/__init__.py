@@ -1,0 +1,1 @@
+"""Corpora of poems: adapters behind one interface, checks, canonical names, sampling, duplicates."""

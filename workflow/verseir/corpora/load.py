@@ -1,0 +1,100 @@
+"""A corpus from its spec: read, checked whole, names made canonical, sampled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from verseir.corpora import fannorflop, jsonl, openiti, tabular
+from verseir.corpora.canonical import canonical_era, canonical_meter
+from verseir.corpora.checks import check_records
+from verseir.corpora.explanations import add_explanations
+from verseir.corpora.hub import is_pinned, resolved_revision, source_file
+from verseir.corpora.model import Adapter, Corpus, PartlyRead, Record, explanations_frame, poems_frame
+from verseir.corpora.sampling import sample
+from verseir.faults import Fault, InputFaults, UserError, closest
+
+ADAPTERS: dict[str, Adapter] = {
+    "csv": tabular.read,
+    "fannorflop": fannorflop.read,
+    "jsonl": jsonl.read,
+    "openiti": openiti.read,
+}
+
+
+def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
+    """The corpus that ``spec`` describes; relative paths in it start from ``base``.
+
+    Raises InputFaults with all faults of the corpus and its explanations at once; UserError when a hub file cannot be
+    had.
+    """
+    if spec.get("adapter") not in ADAPTERS:
+        raise UserError(
+            f"corpus '{name}': no adapter is called '{spec.get('adapter')}'",
+            closest(str(spec.get("adapter")), ADAPTERS),
+        )
+    base = Path(base)
+    faults: list[Fault] = []
+    known_ids: frozenset[str] = frozenset()
+    readable = True
+    try:
+        records = ADAPTERS[spec["adapter"]](spec, base)
+    except PartlyRead as error:
+        records, faults, known_ids = error.records, error.faults, error.known_ids
+    except InputFaults as error:
+        records, faults, readable = [], error.faults, False
+    faults = [*faults, *check_records(records)]
+    warnings = _unpinned(spec, base)
+    if readable:
+        more, joined = add_explanations(records, spec.get("explanations") or {}, base, known_ids)
+        faults += more
+        warnings += joined
+    if not records and not faults:
+        faults.append(Fault(str(spec.get("path") or name), 0, "", "holds no poems", "a corpus needs at least one"))
+    if faults:
+        raise InputFaults(faults)
+    poems = poems_frame([_poem(record, spec.get("language")) for record in records])
+    try:
+        poems = sample(poems, spec.get("sample") or {})
+    except UserError as error:
+        raise InputFaults([Fault(f"corpus '{name}'", 0, "sample", error.args[0], error.hint)]) from error
+    return Corpus(name, poems, _explanations(records, poems), tuple(warnings))
+
+
+def _unpinned(spec: dict[str, Any], base: Path) -> list[str]:
+    hub = spec.get("hub")
+    if not hub or is_pinned(hub):
+        return []
+    commit = resolved_revision(source_file(spec, base)[0])
+    return [f"hub data set '{hub['id']}' is unpinned: revision '{hub.get('revision') or 'main'}' is now {commit}"]
+
+
+def _poem(record: Record, language: str | None) -> dict[str, Any]:
+    era, order = canonical_era(record.era) if record.era else (None, None)
+    return {
+        "poem_id": record.poem_id,
+        "title": record.title,
+        "poet": record.poet,
+        "era": era,
+        "era_order": record.era_order if record.era_order is not None else order,
+        "meter": canonical_meter(record.meter) if record.meter else None,
+        "genre": record.genre,
+        "language": record.language or language,
+        "verses": [{"first": first, "second": second} for first, second in record.verses],
+        "source": record.source,
+    }
+
+
+def _explanations(records: list[Record], poems: pl.DataFrame) -> pl.DataFrame:
+    kept = set(poems["poem_id"])
+    return explanations_frame(
+        [
+            {"poem_id": record.poem_id, "verse_index": index, "source": source, "text": text}
+            for record in records
+            if record.poem_id in kept
+            for source, texts in record.explanations.items()
+            for index, text in texts.items()
+        ]
+    )

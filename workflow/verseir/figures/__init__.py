@@ -1,0 +1,1 @@
+"""Figures: each is drawn from one table."""

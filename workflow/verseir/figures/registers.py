@@ -1,0 +1,149 @@
+"""Systems by register: one panel for each indexing mode of each corpus, a dot and an interval for each system."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from verseir.faults import UserError, closest
+from verseir.figures.style import SETTINGS, Look, label, looks
+from verseir.orders import mode_order, register_order
+from verseir.palette import FAINT, INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Panels side by side before they wrap.
+COLUMNS = 3
+#: Inches: width of a panel, height of one system, gap between registers in heights of a system.
+WIDTH, STEP, GAP = 2.7, 0.17, 1.2
+
+
+def plot_registers(registers: pl.DataFrame, measure: str) -> Figure:
+    """Draw ``measure`` of a REGISTERS table.
+
+    A system keeps its colour, mark and place within a register in all panels. A mean without an interval is a dot alone.
+
+    Raises:
+        UserError: the table has rows, but none of ``measure``.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(SETTINGS):
+        if registers.is_empty():
+            figure = Figure(figsize=(2 * WIDTH, 0.8))
+            figure.text(0, 0.5, "No query of this study names its register: there is nothing to plot.", va="center")
+            return figure
+        rows = registers.filter(pl.col("measure") == measure)
+        if rows.is_empty():
+            raise UserError(f"no row of measure '{measure}'", hint=closest(measure, registers["measure"].unique()))
+        return _draw(rows, measure)
+
+
+def _draw(rows: pl.DataFrame, measure: str) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    systems = sorted(rows["system"].unique())
+    look = looks(systems)
+    bands = {corpus: _bands(rows.filter(pl.col("corpus") == corpus)) for corpus in sorted(rows["corpus"].unique())}
+    strips = []  # one strip of panels side by side: (corpus, modes)
+    for corpus in bands:
+        modes = sorted(rows.filter(pl.col("corpus") == corpus)["mode"].unique(), key=mode_order)
+        strips += [(corpus, modes[first : first + COLUMNS]) for first in range(0, len(modes), COLUMNS)]
+    columns = max(len(modes) for _, modes in strips)
+    heights = [_height(len(bands[corpus]), len(systems)) * STEP for corpus, _ in strips]
+    figure = Figure(
+        figsize=(1.5 + columns * WIDTH, sum(heights) + 0.75 * len(strips) + 0.5),
+        layout=ConstrainedLayoutEngine(wspace=0.06),
+    )
+    grid = figure.add_gridspec(len(strips), columns, height_ratios=heights)
+    low, high = _limits(rows)
+    for strip, (corpus, modes) in enumerate(strips):
+        for column, mode in enumerate(modes):
+            axes = figure.add_subplot(grid[strip, column])
+            panel = rows.filter((pl.col("corpus") == corpus) & (pl.col("mode") == mode))
+            _panel(axes, panel, bands[corpus], systems, look)
+            name = label(mode) if len(bands) == 1 else f"{label(corpus)}: {label(mode)}"
+            axes.set_title(name)
+            axes.set_xlim(low, high)
+            axes.set_xlabel(label(measure))
+            if column:
+                axes.tick_params(labelleft=False)
+    _legend(figure, systems, look)
+    return figure
+
+
+def _bands(rows: pl.DataFrame) -> list[tuple[str, str, str]]:
+    """(register, query set, label) of the bands of one corpus, from the most wording down."""
+    pairs = sorted(
+        rows.select("register", "query_set").unique().iter_rows(), key=lambda pair: (register_order(pair[0]), pair[1])
+    )
+    names = [register for register, _ in pairs]
+    return [
+        (register, query_set, label(register) + (f"\n{label(query_set)}" if names.count(register) > 1 else ""))
+        for register, query_set in pairs
+    ]
+
+
+def _height(n_bands: int, n_systems: int) -> float:
+    return n_bands * (n_systems + GAP)
+
+
+def _limits(rows: pl.DataFrame) -> tuple[float, float]:
+    ends = pl.concat([rows["mean"], rows["ci_low"], rows["ci_high"]]).drop_nulls().to_list()
+    low, high = min(0.0, *ends), max(1.0, *ends)
+    edge = 0.02 * (high - low)  # room for half a mark
+    return low - edge, high + edge
+
+
+def _panel(
+    axes: Axes, rows: pl.DataFrame, bands: list[tuple[str, str, str]], systems: list[str], look: dict[str, Look]
+) -> None:
+    found = {(row["register"], row["query_set"], row["system"]): row for row in rows.iter_rows(named=True)}
+    centres = []
+    for band, (register, query_set, _) in enumerate(bands):
+        top = band * (len(systems) + GAP)
+        centres.append(top + (len(systems) - 1) / 2)
+        if band:
+            axes.axhline(top - (1 + GAP) / 2, color=FAINT, linewidth=0.6)
+        for place, system in enumerate(systems):
+            row = found.get((register, query_set, system))
+            if row is None or not math.isfinite(row["mean"]):
+                continue
+            colour, mark = look[system]
+            if row["ci_low"] is not None and row["ci_high"] is not None:
+                axes.plot(
+                    [row["ci_low"], row["ci_high"]],
+                    [top + place] * 2,
+                    color=colour,
+                    linewidth=1.4,
+                    solid_capstyle="butt",
+                )
+            axes.plot([row["mean"]], [top + place], linestyle="none", marker=mark, color=colour, markersize=4.6)
+    axes.set_yticks(centres, [name for _, _, name in bands])
+    axes.set_ylim(_height(len(bands), len(systems)) - (1 + GAP) / 2, -(1 + GAP) / 2)
+
+
+def _legend(figure: Figure, systems: list[str], look: dict[str, Look]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=look[system].colour,
+            marker=look[system].mark,
+            markersize=5,
+            linewidth=1.4,
+            label=label(system),
+        )
+        for system in systems
+    ]
+    figure.legend(
+        handles=handles, loc="outside upper left", ncols=min(len(systems), 5), handlelength=2.2, labelcolor=INK
+    )

@@ -1,0 +1,120 @@
+"""Relevance judgements: in the rows of a query set, or in a file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verseir.faults import Fault
+from verseir.rows import Row, json_type, read_delimited, read_json_lines, read_utf8
+
+_GRADE = "a grade is a whole number from 0 (not relevant)"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The grade of one poem for one query, and where it was read."""
+
+    query_id: str
+    poem_id: str
+    grade: int
+    file: str
+    line: int
+
+
+def relevant_of(query_id: str, row: Row, label: str, faults: list[Fault]) -> list[Judgement]:
+    """The judgements in the field ``relevant`` of a query: one poem_id, a list of them, or {poem_id: grade}.
+
+    In a table the cell holds ids parted by blanks. Poems without a grade have grade 1.
+    """
+    value = row.values.get("relevant")
+    if value is None:
+        return []
+    if isinstance(value, str):
+        pairs = [(poem_id, 1) for poem_id in value.split()]
+    elif isinstance(value, list):
+        pairs = [(poem_id, 1) for poem_id in value]
+    elif isinstance(value, dict):
+        pairs = list(value.items())
+    else:
+        problem = f"is {json_type(value)}, expected poem ids"
+        faults.append(Fault(label, row.line, "relevant", problem, '"id", ["id", ...] or {"id": grade, ...}'))
+        return []
+    judgements = []
+    for poem_id, grade in pairs:
+        if judgement := _judgement(query_id, poem_id, grade, label, row.line, "relevant", faults):
+            judgements.append(judgement)
+    return _without_repeats(judgements, "relevant", faults)
+
+
+def read_qrels(
+    path: Path, label: str, query_ids: Collection[str], faults: list[Fault], all_rows: bool = True
+) -> list[Judgement]:
+    """The judgements in a file.
+
+    ``.csv``, ``.tsv`` and ``.jsonl`` have columns ``query_id``, ``poem_id``, ``grade``; any other file is in the
+    format of TREC: query_id, iteration, poem_id, grade (or without the iteration) parted by blanks, and no header.
+    Rows of unknown queries are faults, or passed over when ``all_rows`` is False.
+    """
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv", ".jsonl"):
+        rows = (read_json_lines if suffix == ".jsonl" else read_delimited)(path, label, faults)
+    else:
+        rows = _trec_rows(path, label, faults)
+    judgements = []
+    for row in rows:
+        missing = [name for name in ("query_id", "poem_id", "grade") if row.values.get(name) in (None, "")]
+        for name in missing:
+            faults.append(Fault(label, row.line, name, "is missing", "columns: query_id, poem_id, grade"))
+        if missing:
+            continue
+        query_id = str(row.values["query_id"])
+        if query_id not in query_ids:
+            if all_rows:
+                problem = f"no query of the set is called '{query_id}'"
+                faults.append(Fault(label, row.line, "query_id", problem, "check the id, or take the row out"))
+            continue
+        grade = row.values["grade"]
+        if judgement := _judgement(query_id, row.values["poem_id"], grade, label, row.line, "grade", faults):
+            judgements.append(judgement)
+    return _without_repeats(judgements, "poem_id", faults)
+
+
+def _trec_rows(path: Path, label: str, faults: list[Fault]) -> list[Row]:
+    rows = []
+    for number, line in enumerate(read_utf8(path, label, faults).split("\n"), 1):
+        cells = line.split()
+        if len(cells) in (3, 4):
+            rows.append(Row(number, {"query_id": cells[0], "poem_id": cells[-2], "grade": cells[-1]}))
+        elif cells:
+            problem = f"has {len(cells)} columns, expected 4"
+            faults.append(Fault(label, number, "", problem, "query_id 0 poem_id grade"))
+    return rows
+
+
+def _judgement(
+    query_id: str, poem_id: Any, grade: Any, label: str, line: int, name: str, faults: list[Fault]
+) -> Judgement | None:
+    if not isinstance(poem_id, str) or not poem_id:
+        problem = f"holds {json_type(poem_id) if poem_id != '' else 'an empty id'}, expected the id of a poem"
+        faults.append(Fault(label, line, name, problem, "put ids in quotes"))
+        return None
+    if isinstance(grade, str) and grade.strip().isascii() and grade.strip().isdigit():
+        grade = int(grade)
+    if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0:
+        faults.append(Fault(label, line, name, f"the grade of poem '{poem_id}' is {grade!r}", _GRADE))
+        return None
+    return Judgement(query_id, poem_id, grade, label, line)
+
+
+def _without_repeats(judgements: list[Judgement], name: str, faults: list[Fault]) -> list[Judgement]:
+    first: dict[tuple[str, str], Judgement] = {}
+    for judgement in judgements:
+        seen = first.setdefault((judgement.query_id, judgement.poem_id), judgement)
+        if seen is not judgement:
+            where = f", first on line {seen.line}" if seen.line != judgement.line else ""
+            problem = f"poem '{judgement.poem_id}' is judged twice for query '{judgement.query_id}'{where}"
+            faults.append(Fault(judgement.file, judgement.line, name, problem, "keep one"))
+    return list(first.values())

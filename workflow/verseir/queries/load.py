@@ -1,0 +1,187 @@
+"""Query sets and their relevance judgements, checked whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.queries.judgements import Judgement, read_qrels, relevant_of
+from verseir.rows import FORBIDDEN, Row, first_forbidden, json_type, read_rows, rename
+from verseir.tables import QRELS, QUERIES
+
+#: How much of a poem's wording a query carries.
+REGISTERS = ("quoting", "half-remembered", "abstract", "thematic")
+
+#: How the judgements of a set come about. Only queries that are judged later may have no relevant poem.
+JUDGED = ("now", "later")
+
+_OPTIONAL = ("source_query_id", "edit", "span")
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """Queries that share a purpose and a source of relevance; both frames are in the order of their ids."""
+
+    name: str
+    queries: pl.DataFrame
+    qrels: pl.DataFrame
+    purpose: str | None = None
+    judged: str = "now"
+    #: Where each query was read: (file, line). For faults that only the corpora can show.
+    places: Mapping[str, tuple[str, int]] = field(default_factory=dict, repr=False)
+    #: Where each judgement was read, by (query_id, poem_id).
+    judgement_places: Mapping[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
+
+
+def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
+    """The query set that ``spec`` describes; relative paths in it start from ``base``.
+
+    The file (JSON Lines, CSV or TSV) has rows ``query_id``, ``text`` and perhaps ``register`` (else that of the spec),
+    ``span``, ``edit``, ``source_query_id`` and ``relevant``: one poem_id, a list of them, or {poem_id: grade}; in a
+    table, ids parted by blanks. Or the judgements are in the file ``qrels`` (see ``judgements``). Other fields are
+    passed over. ``columns`` renames fields (ours to the file's); ``filter`` {field: value} takes only the rows that
+    have these values; ``binary`` makes every grade above 0 a 1.
+
+    Raises InputFaults with all faults at once. What only the corpora can tell is left to ``cross_check``.
+    """
+    base = Path(base)
+    label = str(spec["path"])
+    faults: list[Fault] = []
+    rows = rename(read_rows(base / label, label, faults), spec.get("columns") or {}, label, faults)
+    rows = _filtered(rows, spec.get("filter") or {}, label, faults)
+    if spec.get("register") is not None and spec["register"] not in REGISTERS:
+        raise UserError(
+            f"query set '{name}': register '{spec['register']}' is not known", closest(spec["register"], REGISTERS)
+        )
+    if spec.get("judged", "now") not in JUDGED:
+        raise UserError(f"query set '{name}': judged '{spec['judged']}' is not known", closest(spec["judged"], JUDGED))
+    queries: dict[str, dict[str, Any]] = {}
+    places: dict[str, tuple[str, int]] = {}
+    judgements: list[Judgement] = []
+    for row in rows:
+        query = _query(row, spec.get("register"), label, faults)
+        if query is None:
+            continue
+        query_id = query["query_id"]
+        if query_id in queries:
+            problem = f"duplicate id '{query_id}', first on line {places[query_id][1]}"
+            faults.append(Fault(label, row.line, "query_id", problem, "give each query of a set an id of its own"))
+            continue
+        queries[query_id] = query | {"query_set": name}
+        places[query_id] = (label, row.line)
+        judgements += relevant_of(query_id, row, label, faults)
+    if spec.get("qrels"):
+        if judgements:
+            problem = f"has relevant poems, and so has the file {spec['qrels']}"
+            faults.append(Fault(label, judgements[0].line, "relevant", problem, "keep one: the field or the file"))
+        judgements += read_qrels(
+            base / spec["qrels"], str(spec["qrels"]), places, faults, all_rows=not spec.get("filter")
+        )
+    if not rows and not faults:
+        faults.append(Fault(label, 0, "", "holds no queries", "a query set needs at least one"))
+    if faults:
+        raise InputFaults(faults)
+    binary = bool(spec.get("binary"))
+    return QuerySet(
+        name,
+        pl.DataFrame(list(queries.values()), schema=dict(QUERIES.columns)).sort("query_id"),
+        pl.DataFrame(
+            [(j.query_id, j.poem_id, min(j.grade, 1) if binary else j.grade) for j in judgements],
+            schema=dict(QRELS.columns),
+            orient="row",
+        ).sort("query_id", "poem_id"),
+        spec.get("purpose"),
+        spec.get("judged", "now"),
+        places,
+        {(j.query_id, j.poem_id): (j.file, j.line) for j in judgements},
+    )
+
+
+def _filtered(rows: list[Row], wanted: dict[str, Any], label: str, faults: list[Fault]) -> list[Row]:
+    for name, value in wanted.items():
+        seen = {str(row.values.get(name)) for row in rows}
+        if rows and str(value) not in seen:
+            faults.append(
+                Fault(
+                    label,
+                    0,
+                    name,
+                    f"no row has the value '{value}' that the filter asks for",
+                    closest(str(value), seen),
+                )
+            )
+        rows = [row for row in rows if str(row.values.get(name)) == str(value)]
+    return rows
+
+
+def _query(row: Row, register: str | None, label: str, faults: list[Fault]) -> dict[str, Any] | None:
+    """The QUERIES fields of a row but for ``query_set``; None when it has no usable id. Faults are added."""
+
+    def fault(name: str, problem: str, hint: str) -> None:
+        faults.append(Fault(label, row.line, name, problem, hint))
+
+    values = row.values
+    query: dict[str, Any] = {}
+    for name in ("text", "register", *_OPTIONAL):
+        value = values.get(name)
+        if value is not None and not isinstance(value, str):
+            fault(name, f"is {json_type(value)}, expected text", "put it in quotes")
+            value = None
+        elif value and (code := first_forbidden([value.replace("\n", " ")])):
+            fault(name, f"holds the character {code}", "take it out")
+        query[name] = value.strip() or None if value else None
+    if query["text"] is None and (values.get("text") is None or isinstance(values.get("text"), str)):
+        found = "is missing" if "text" not in values else "is empty"
+        fault("text", found, "every query needs a text; if the column has another name: columns: {text: name}")
+    query["register"] = query["register"] or register
+    if query["register"] is not None and query["register"] not in REGISTERS:
+        fault("register", f"'{query['register']}' is not a register", closest(query["register"], REGISTERS))
+    query_id = values.get("query_id")
+    if not isinstance(query_id, str) or not query_id:
+        found = "is missing" if "query_id" not in values else f"is {json_type(query_id) if query_id != '' else 'empty'}"
+        fault("query_id", f"{found}, expected an id", "every query needs an id; columns: {query_id: name}, or add it")
+        return None
+    if FORBIDDEN.search(query_id) or any(map(str.isspace, query_id)):
+        fault(
+            "query_id",
+            f"{query_id!r} holds a blank or a control character",
+            "use - or _: TREC files part columns by blanks",
+        )
+    return query | {"query_id": query_id}
+
+
+def cross_check(query_set: QuerySet, poem_ids_by_corpus: Mapping[str, Collection[str]]) -> list[Fault]:
+    """The faults of a query set against the corpora that it is run on ({corpus: ids of its poems}); sorted.
+
+    A judged poem must be in every corpus of the set, and every query must have a relevant poem unless the set is judged
+    later. The mean of a measure is over all queries, so neither can be passed over in silence.
+    """
+    if not poem_ids_by_corpus:
+        hint = "name the corpora that it is run on: corpora: [...]"
+        return [Fault(f"query set '{query_set.name}'", 0, "corpora", "names no corpus", hint)]
+    faults = []
+    for corpus in sorted(poem_ids_by_corpus):
+        known = set(poem_ids_by_corpus[corpus])
+        for query_id, poem_id in query_set.qrels.select("query_id", "poem_id").iter_rows():
+            if poem_id not in known:
+                file, line = query_set.judgement_places[query_id, poem_id]
+                hint = (
+                    closest(poem_id, known)
+                    if len(known) <= 1000
+                    else "check the id, and whether sampling left the poem out"
+                )
+                problem = f"judged poem '{poem_id}' of query '{query_id}' is not in corpus '{corpus}'"
+                faults.append(Fault(file, line, "relevant", problem, hint))
+    if query_set.judged == "now":
+        answered = set(query_set.qrels.filter(pl.col("grade") > 0)["query_id"])
+        for query_id in query_set.queries["query_id"]:
+            if query_id not in answered:
+                file, line = query_set.places[query_id]
+                hint = "give it one, take it out, or declare the set as judged later: judged: later"
+                faults.append(Fault(file, line, "relevant", f"query '{query_id}' has no relevant poem", hint))
+    return sorted(faults)

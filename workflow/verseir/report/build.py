@@ -1,0 +1,182 @@
+"""The report of a study: reads its tables, says what they show, and fills the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from verseir.faults import UserError
+from verseir.orders import mode_order, register_order
+from verseir.report import effects, sections, sentences
+from verseir.report.effects import Cells
+from verseir.report.figure import inline_svg
+from verseir.report.formats import count, quantity
+from verseir.report.markup import Words
+from verseir.report.methods import methods
+from verseir.report.standings import Standing, main_measures, standings
+from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
+
+
+def build_report(results: Path, template: Path) -> str:
+    """The page, as HTML, of the study whose results lie in ``results``.
+
+    Raises:
+        UserError: a file of the study is absent or breaks its contract, or the leaderboard has no row.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template.parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    context = report_context(results)
+    environment.filters["words"] = Words(context.pop("names"))
+    return environment.get_template(template.name).render(context)
+
+
+def report_context(results: Path) -> dict[str, Any]:
+    """All that the page shows, ready to be read."""
+    manifest = _read_json(results / "manifest.json")
+    study, kinds = manifest["study"], {name: entry["kind"] for name, entry in manifest["systems"].items()}
+    tables = {
+        table.name: read_table(results / "tables" / f"{table.name}.csv", table)
+        for table in (LEADERBOARD, REGISTERS, CONTRASTS, TIES, COSTS, ENCODING)
+    }
+    leaderboard, contrasts = tables["leaderboard"], tables["contrasts"]
+    if leaderboard.is_empty():
+        raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study measures at least one query set")
+    audits = [_read_json(results / "corpora" / corpus / "audit.json") for corpus in sorted(study["corpora"])]
+    measures = main_measures(leaderboard, contrasts, study)
+    found = standings(leaderboard, contrasts, study)
+    cells = effects.register_cells(tables["registers"], measures)
+    leads, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds)
+    names = {
+        *leaderboard["system"],
+        *kinds,
+        *study["modes"],
+        *study["query_sets"],
+        *study["corpora"],
+        *contrasts["family"],
+    }
+    return {
+        "names": sorted(names),
+        "brief": _brief(found, measures, by_corpus),
+        "title": study.get("title") or study["study"],
+        "study": study,
+        "manifest": manifest,
+        "manifest_json": json.dumps(manifest, ensure_ascii=False, indent=2),
+        "results": f"results/{study['study']}",
+        "measures": measures,
+        "asked": sections.asked(study, leaderboard, audits),
+        "leads": leads,
+        "register_findings": by_corpus,
+        "leaderboard": sections.leaderboard_tables(found, measures, study["measures"]),
+        "registers": sections.register_tables(cells, measures),
+        "register_names": sorted({place.register for place, _ in cells}, key=register_order),
+        "contrasts": sections.contrast_tables(contrasts, study["contrasts"]),
+        "ties": sections.tie_rows(tables["ties"], measures),
+        "costs": sections.cost_rows(tables["costs"]),
+        "stages": sections.stage_rows(tables["costs"]),
+        "encoding": sections.encoding_rows(tables["encoding"]),
+        "encoding_sentence": sections.encoding_sentence(tables["encoding"]),
+        "audits": sections.audit_rows(audits),
+        "methods": methods(manifest, tables),
+        "facts": _facts(manifest),
+        "figure": _figure(results / "figures" / "registers.svg", tables["registers"]),
+    }
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise UserError(f"{path} does not exist", hint="it is made by the workflow: run snakemake first")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _leads(found: Sequence[Standing], measures: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The lead of every mode, under its corpus and query set."""
+    places: dict[tuple[str, str], dict[str, Any]] = {}
+    for standing in found:
+        if standing.measure == measures[standing.query_set]:
+            heading = {
+                "corpus": standing.corpus,
+                "query_set": standing.query_set,
+                "measure": standing.measure,
+                "n": count(standing.n_queries, "query", "queries"),
+                "findings": [],
+            }
+            place = places.setdefault((standing.corpus, standing.query_set), heading)
+            place["findings"].append(sentences.lead_finding(standing))
+    return list(places.values())
+
+
+def _register_findings(cells: Cells, study: Mapping[str, Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What registers and explanations do, for each corpus whose queries name their register."""
+    verses = effects.verse_mode(study["modes"])
+    found = []
+    for corpus in sorted({place.corpus for place, _ in cells}):
+        modes = sorted({mode for place, mode in cells if place.corpus == corpus}, key=mode_order)
+        order = [finding for mode in modes for finding in sentences.register_findings(cells, corpus, mode, kinds)]
+        found.append(
+            {
+                "corpus": corpus,
+                "order": order,
+                "wording": sentences.wording_findings(cells, corpus, verses, kinds),
+                "explanations": sentences.explanation_findings(cells, corpus, study["modes"]),
+            }
+        )
+    return found
+
+
+def _brief(found: Sequence[Standing], measures: Mapping[str, str], by_corpus: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The findings in a few sentences."""
+    sets: dict[tuple[str, str], list[Standing]] = {}
+    for standing in found:
+        if standing.measure == measures[standing.query_set]:
+            sets.setdefault((standing.corpus, standing.query_set), []).append(standing)
+    told = [sentences.lead_brief(standings_) for standings_ in sets.values()]
+    for place in by_corpus:
+        told += sentences.effect_briefs(place["corpus"], place["wording"], place["explanations"])
+    return told
+
+
+def _figure(path: Path, registers: pl.DataFrame) -> dict[str, Any] | None:
+    """The plot as markup, with a description for those who cannot see it; None where there is nothing to plot."""
+    if registers.is_empty():
+        return None
+    if not path.exists():
+        raise UserError(f"{path} does not exist", hint="it is made by the workflow: run snakemake first")
+    description = (
+        "For each indexing mode one panel; in it, for each register from top to bottom, one dot and interval for each "
+        "system. The same numbers are in the tables below."
+    )
+    return {"svg": inline_svg(path.read_text(encoding="utf-8"), "Systems by register", description)}
+
+
+def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The manifest's first lines, for reading."""
+    project, machine = manifest["project"], manifest["machine"]
+    commit = {"n/a": "no git checkout"}.get(project["commit"], project["commit"])
+    changed = {True: ", with uncommitted changes", False: ", with no uncommitted change"}.get(project["dirty"], "")
+    checks = [check for encoder in manifest["encoders"] for check in encoder.get("checks", [])]
+    failed = [check for check in checks if not check["ok"]]
+    facts = [
+        ("Version", f"{project['name']} {project['version']}"),
+        ("Commit", commit + changed),
+        ("Python", manifest["python"]),
+        ("Machine", f"{machine['platform']}, {machine['processor']}, {count(machine['cpus'], 'core')}"),
+        ("Device of the encoders", ", ".join(manifest["devices"])),
+        ("Seeds", "; ".join(f"{name}: {seed}" for name, seed in manifest["seeds"].items())),
+        ("Input files", count(len(manifest["inputs"].get("files", [])), "file") + ", each with its SHA-256 below"),
+        ("Time of all steps", f"{quantity(sum(manifest['costs'].values()))} s"),
+    ]
+    if checks:
+        state = f"{len(failed)} of {len(checks)} failed" if failed else f"all {len(checks)} passed"
+        facts.insert(-1, ("Checks of the encoders", state))
+    return facts

@@ -1,0 +1,107 @@
+"""The methods paragraph: how the numbers were made, with the sources of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from verseir.report.formats import listing
+
+#: Packages that a reader asks for first; all are in the manifest.
+NAMED = ("bm25s", "numpy", "polars", "scipy", "statsmodels", "sentence-transformers", "torch", "ir_measures")
+
+PAPER = (
+    "The paper whose effects are looked for is Zouak, Mani, Said Chikh and Ouahioune (2026), What the Query Remembers: Query "
+    "Abstraction Governs Lexical and Dense Retrieval of Classical Arabic Poetry, arXiv:2610.31821."
+)
+
+
+def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, str]]:
+    """(heading, sentences) in the order of the work."""
+    study = manifest["study"]
+    found = [
+        ("Indexing and ranking", _ranking(study)),
+        ("Measures and intervals", _measures(study)),
+        ("Tests", _tests(study, tables["contrasts"])),
+        ("What is called what", _verdicts()),
+        ("The paper", PAPER),
+        ("Versions", _versions(manifest)),
+    ]
+    return [(heading, text) for heading, text in found if text]
+
+
+def _ranking(study: Mapping[str, Any]) -> str:
+    size, stride = study["chunks"]["verses"], study["chunks"]["stride"]
+    return (
+        f"A poem is indexed in windows of {size} consecutive verse{'s' if size > 1 else ''}, one every "
+        f"{f'{stride} verses' if stride > 1 else 'verse'}; a shorter poem is one window. A poem’s score is the highest "
+        "of its windows. Poems are ordered by score (float32), highest first, and poems with the same score by their "
+        f"identifier, bytewise. Dense search is exact: no approximate index is used. Lists hold {study['depth']:,} poems. "
+        "BM25 (Robertson and Zaragoza, 2009) does not retrieve a poem that shares no term with the query. Fusion is by "
+        "reciprocal rank (Cormack, Clarke and Büttcher, 2009)."
+    )
+
+
+def _measures(study: Mapping[str, Any]) -> str:
+    return (
+        f"Measures are named as in ir_measures and see ranks only: {listing(study['measures'])}. A mean is over all queries "
+        "of its set; a query without an answer scores 0. Each mean has a 95% bootstrap interval, bias-corrected and "
+        f"accelerated (Efron, 1987), from {study['bootstrap']:,} resamples of queries, or of poems where queries share one, "
+        f"with seed {study['seed']}; where all queries score 0, or all 1, it is that of Clopper and Pearson (1934)."
+    )
+
+
+def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
+    if contrasts.is_empty():
+        return "No differences were tested in this study."
+    families = [
+        f"{family['family']} (every system against {'the best one' if family['baseline'] == 'best' else family['baseline']}; "
+        f"{listing(family.get('measures', []))}"
+        + (
+            f"; corrected within each {listing([part.replace('_', ' ') for part in family['per']])}"
+            if family.get("per")
+            else ""
+        )
+        + ")"
+        for family in study["contrasts"]
+    ]
+    used = set(contrasts["test"])
+    parts = [f"Declared famil{'y' if len(families) == 1 else 'ies'} of tests: {listing(families)}."]
+    if any("mcnemar" in test.lower() for test in used):
+        parts.append(
+            "Two systems on a binary measure and independent queries are compared with the exact test of McNemar (1947) "
+            "and the score interval of Tango (1998)."
+        )
+    if any("flip" in test.lower() for test in used):
+        parts.append(
+            "Graded measures, and queries that share a poem, are compared with a paired sign-flip test (Fisher, 1935) of "
+            f"{study['flips']:,} flips, p counted with the observed one (Phipson and Smyth, 2010), or of all flips where they "
+            "are fewer; whole poems are flipped where queries share one. A paired t test stands beside it, for comparison."
+        )
+    parts.append("p values are corrected within their family by the method of Holm (1979).")
+    if any(family["baseline"] == "best" for family in study["contrasts"]):
+        parts.append(
+            "The best system is the one with the highest mean on the same queries; the correction does not allow for that "
+            "choice."
+        )
+    return " ".join(parts)
+
+
+def _verdicts() -> str:
+    return (
+        "A system is separated from the best where Holm’s p is below 0.05 and the 95% interval of the difference excludes "
+        "zero; otherwise it is not separated, which does not mean that the two are equal. Intervals are not corrected for the "
+        "number of tests, so one may exclude zero where Holm’s p does not fall below 0.05. Statements on registers and on "
+        "explanations compare means; where they speak of intervals, those are of the two means, and on the same queries "
+        "non-overlap asks for more than a paired test would."
+    )
+
+
+def _versions(manifest: Mapping[str, Any]) -> str:
+    packages = manifest["packages"]
+    named = [f"{name} {packages[name]}" for name in NAMED if packages.get(name, "not installed") != "not installed"]
+    project = manifest["project"]
+    commit = "" if project["commit"] == "n/a" else f" (commit {project['commit'][:12]})"
+    return f"{project['name']} {project['version']}{commit} on Python {manifest['python']} with {listing(named)}."

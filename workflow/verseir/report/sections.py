@@ -1,0 +1,311 @@
+"""The rows of the report's tables: every cell is text that is ready to be read, beside the value that it sorts by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from verseir.orders import mode_order
+from verseir.report import effects
+from verseir.report.effects import Cells
+from verseir.report.formats import (
+    NOT_ESTIMABLE,
+    count,
+    interval,
+    known,
+    listing,
+    number,
+    p_value,
+    percent,
+    quantity,
+    signed,
+)
+from verseir.report.standings import NOT_SEPARATED, Standing
+
+#: Shares of texts or tokens from here on are marked in the table of what the encoders saw.
+NOTABLE_SHARE = 0.01
+
+
+class Cell(NamedTuple):
+    """``text`` is shown, ``small`` below it; ``sort`` orders the column; ``mark`` names a style and is told in words."""
+
+    text: str
+    sort: float | str | None = None
+    small: str = ""
+    mark: str = ""
+
+
+def leaderboard_tables(
+    standings: Sequence[Standing], measures: Mapping[str, str], declared: Sequence[str]
+) -> list[dict[str, Any]]:
+    """One table for each corpus and query set: modes are groups of rows, measures are columns.
+
+    The main measure stands first, the others in the order of ``declared``, the study's.
+    """
+    tables: dict[tuple[str, str], dict[str, Any]] = {}
+    for standing in standings:
+        table = tables.setdefault((standing.corpus, standing.query_set), {"modes": {}})
+        table["modes"].setdefault(standing.mode, {})[standing.measure] = standing
+    found = []
+    for (corpus, query_set), table in tables.items():
+        main = measures[query_set]
+        shown = {measure for by_measure in table["modes"].values() for measure in by_measure}
+        place = {measure: position for position, measure in enumerate(declared)}
+        order = [main, *sorted(shown - {main}, key=lambda measure: (place.get(measure, len(place)), measure))]
+        modes = sorted(table["modes"], key=mode_order)
+        groups = [_leaderboard_group(mode, table["modes"][mode], order) for mode in modes]
+        tested = {measure for mode in modes for measure, standing in table["modes"][mode].items() if standing.declared}
+        columns = [{"measure": measure, "tested": measure in tested} for measure in order]
+        found.append({"corpus": corpus, "query_set": query_set, "main": main, "columns": columns, "groups": groups})
+    return found
+
+
+def _leaderboard_group(mode: str, standings: Mapping[str, Standing], order: Sequence[str]) -> dict[str, Any]:
+    first = standings.get(order[0]) or next(iter(standings.values()))
+    rows = []
+    for score in first.scores:
+        cells = []
+        for measure in order:
+            standing = standings.get(measure)
+            own = next((other for other in standing.scores if other.system == score.system), None) if standing else None
+            if standing is None or own is None:
+                cells.append(Cell("not measured"))
+                continue
+            state = standing.state(own.system)
+            mark = state if state in ("best", NOT_SEPARATED) else ""
+            if own.mean == standing.leader.mean:
+                mark = mark or "best"
+            cells.append(Cell(number(own.mean), own.mean, interval(own.low, own.high), mark))
+        whisker = {"low": score.low, "mean": score.mean, "high": score.high}
+        bounded = known(*whisker.values()) and all(0 <= value <= 1 for value in whisker.values())  # type: ignore[operator]
+        state = first.state(score.system) if first.declared else ("highest" if score is first.leader else "not tested")
+        rows.append({"system": score.system, "state": state, "cells": cells, "whisker": whisker if bounded else None})
+    return {"mode": mode, "n_queries": first.n_queries, "declared": first.declared, "rows": rows}
+
+
+def register_tables(cells: Cells, measures: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One table for each corpus and mode: systems by registers, with intervals."""
+    tables: dict[tuple[str, str], dict[effects.Place, effects.Means]] = {}
+    for (place, mode), means in cells.items():
+        tables.setdefault((place.corpus, mode), {})[place] = means
+    found = []
+    for (corpus, mode), by_place in sorted(tables.items(), key=lambda item: (item[0][0], mode_order(item[0][1]))):
+        columns = [
+            {
+                "register": place.register,
+                "query_set": place.query_set,
+                "measure": measures[place.query_set],
+                "n": max(row["n_queries"] for row in means.values()),
+            }
+            for place, means in by_place.items()
+        ]
+        rows = []
+        for system in sorted({system for means in by_place.values() for system in means}):
+            row = []
+            for means in by_place.values():
+                if system not in means:
+                    row.append(Cell("not measured"))
+                    continue
+                own = means[system]
+                best = max(other["mean"] for other in means.values())
+                small = interval(own["ci_low"], own["ci_high"])
+                row.append(Cell(number(own["mean"]), own["mean"], small, "best" if own["mean"] == best else ""))
+            rows.append({"system": system, "cells": row})
+        found.append({"corpus": corpus, "mode": mode, "columns": columns, "rows": rows})
+    return found
+
+
+def contrast_tables(contrasts: pl.DataFrame, families: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One table for each family, in the order in which they are declared; a row is one tested difference a - b."""
+    baseline = {family["family"]: family["baseline"] for family in families}
+    order_of = {name: place for place, name in enumerate(baseline)}
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(contrasts.iter_rows(named=True), key=_contrast_order):
+        tables.setdefault(row["family"], []).append(row)
+
+    found = []
+    for name in sorted(tables, key=lambda name: (order_of.get(name, len(order_of)), name)):
+        rows = tables[name]
+        told = [[part for part in (row["note"] or "").split("; ") if part] for row in rows]
+        shared = [part for part in told[0] if all(part in parts for parts in told)]
+        notes = ["; ".join(part for part in parts if part not in shared) for parts in told]
+        sizes = sorted({row["family_size"] for row in rows})
+        named = [key for key in ("corpus", "query_set", "measure") if len({row[key] for row in rows}) == 1]
+        found.append(
+            {
+                "family": name,
+                "same": [rows[0][key] for key in named],
+                "columns": [key for key in ("corpus", "query_set", "mode", "measure") if key not in named],
+                "baseline": baseline.get(name, ""),
+                "sizes": f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}",
+                "below": sum(known(row["p_holm"]) and row["p_holm"] < 0.05 for row in rows),
+                "graded": any(known(row["p_t"]) for row in rows),
+                "shared": [f"{part[0].upper()}{part[1:]}." for part in shared],
+                "noted": any(notes),
+                "rows": [row | _contrast_cells(row) | {"note": note} for row, note in zip(rows, notes, strict=True)],
+            }
+        )
+    return found
+
+
+def _contrast_order(row: Mapping[str, Any]) -> tuple:
+    return (row["corpus"], row["query_set"], mode_order(row["mode"]), row["measure"], row["b"], row["a"])
+
+
+def _contrast_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "estimate": Cell(signed(row["estimate"]), row["estimate"], interval(row["ci_low"], row["ci_high"], sign=True)),
+        "p": Cell(p_value(row["p"]), row["p"]),
+        "p_holm": Cell(p_value(row["p_holm"]), row["p_holm"]),
+        "p_t": Cell(p_value(row["p_t"]) if known(row["p_t"]) else "not used", row["p_t"]),
+    }
+
+
+def tie_rows(ties: pl.DataFrame, measures: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Ties of every run, with the span of its main measure under any order of tied poems."""
+    rows = []
+    for row in sorted(ties.iter_rows(named=True), key=_tie_order):
+        if row["measure"] == measures.get(row["query_set"]):
+            span = row["highest"] - row["lowest"]
+            cells = {
+                cut: Cell(percent(row[f"share_tied_at_{cut}"]), row[f"share_tied_at_{cut}"]) for cut in ("5", "10", "R")
+            }
+            ends = {name: Cell(number(row[name]), row[name]) for name in ("mean", "lowest", "highest")}
+            rows.append(row | ends | {"cuts": cells, "span": Cell(number(span), span)})
+    return rows
+
+
+def _tie_order(row: Mapping[str, Any]) -> tuple:
+    return (row["corpus"], row["query_set"], mode_order(row["mode"]), row["system"])
+
+
+def cost_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
+    """What each system cost on each corpus: before a query comes (index or encode), and for the queries."""
+    build = pl.col("stage").str.contains("^(index|encode)")
+    rows = []
+    for (corpus, system), frame in sorted(costs.partition_by(["corpus", "system"], as_dict=True).items()):
+        halves = [_stage_cells(frame.filter(build)), _stage_cells(frame.filter(~build))]
+        seconds, memory, index = frame["seconds"].sum(), frame["peak_memory_mb"].max(), frame["index_mb"].sum()
+        rows.append(
+            {
+                "corpus": corpus,
+                "system": system,
+                "build": halves[0],
+                "search": halves[1],
+                "seconds": Cell(quantity(seconds), seconds),
+                "memory": Cell(quantity(memory), memory),
+                "index": Cell(quantity(index), index) if index else Cell("no index", 0.0),
+                "device": ", ".join(sorted(set(frame["device"].drop_nulls()))) or "not stated",
+            }
+        )
+    return rows
+
+
+def _stage_cells(frame: pl.DataFrame) -> dict[str, Cell]:
+    if frame.is_empty():
+        return {"texts": Cell("no step", 0.0), "rate": Cell("no step", 0.0)}
+    texts, seconds = frame["n_texts"].sum() or 0, frame["seconds"].sum()
+    if not texts:
+        return {"texts": Cell("0", 0.0), "rate": Cell(NOT_ESTIMABLE, 0.0, "no new text")}
+    rate = texts / seconds if seconds > 0 else None
+    return {"texts": Cell(f"{texts:,}", texts), "rate": Cell(quantity(rate), rate)}
+
+
+def stage_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
+    """Every row of the COSTS table."""
+    rows = []
+    for row in costs.sort("corpus", "system", "stage").iter_rows(named=True):
+        texts = row["n_texts"]
+        no_rate = Cell(NOT_ESTIMABLE, 0.0, "no new text" if not texts else "")
+        rows.append(
+            row
+            | {
+                "n_texts": Cell(f"{texts or 0:,}", texts or 0),
+                "rate": Cell(quantity(row["texts_per_second"]), row["texts_per_second"])
+                if known(row["texts_per_second"])
+                else no_rate,
+                "seconds": Cell(quantity(row["seconds"]), row["seconds"]),
+                "memory": Cell(quantity(row["peak_memory_mb"]), row["peak_memory_mb"]),
+                "index": Cell(quantity(row["index_mb"]), row["index_mb"])
+                if known(row["index_mb"])
+                else Cell("no index", 0.0),
+                "device": row["device"] or "not stated",
+            }
+        )
+    return rows
+
+
+def encoding_rows(encoding: pl.DataFrame) -> list[dict[str, Any]]:
+    """What each encoder saw of the texts: how many it had to cut, and how many tokens it does not know."""
+    rows = []
+    for row in encoding.sort("corpus", "system", "role").iter_rows(named=True):
+        shares = {}
+        for name in ("truncated_share", "unknown_token_share"):
+            share = row[name]
+            text = percent(share) if known(share) else "not counted"
+            shares[name] = Cell(text, share, mark="notable" if known(share) and share >= NOTABLE_SHARE else "")
+        revision = row["revision"] or "not stated"
+        rows.append(
+            row | shares | {"revision": revision, "short": revision[:12], "dimension": row["dimension"] or "not stated"}
+        )
+    return rows
+
+
+def encoding_sentence(encoding: pl.DataFrame) -> str:
+    """Which encoders cut texts or meet tokens that they do not know, at or above one in a hundred."""
+    if encoding.is_empty():
+        return "No encoder was run for this study."
+    told = []
+    for (system, corpus), frame in sorted(encoding.partition_by(["system", "corpus"], as_dict=True).items()):
+        worst = []
+        for column, what in (("truncated_share", "are cut"), ("unknown_token_share", "are unknown")):
+            row = frame.sort(column, "role", descending=[True, False], nulls_last=True).row(0, named=True)
+            if known(row[column]) and row[column] >= NOTABLE_SHARE:
+                of = f"{row['role']} texts" if column == "truncated_share" else f"the tokens in {row['role']} texts"
+                worst.append(f"{percent(row[column])} of {of} {what}")
+        if worst:
+            told.append(f"{system} on {corpus}: {listing(worst)}.")
+    return " ".join(told) or "No encoder cut 1% of its texts or more, or met as many unknown tokens."
+
+
+def audit_rows(audits: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Poems, verses and duplicates of each corpus, with the warnings of its audit."""
+    rows = []
+    for audit in sorted(audits, key=lambda audit: audit["corpus"]):
+        names = ("n_poems", "n_verses", "n_classes", "n_duplicates")
+        cells = {
+            name: Cell(f"{audit[name]:,}", audit[name]) if name in audit else Cell("not counted") for name in names
+        }
+        rows.append({"corpus": audit["corpus"], "warnings": list(audit.get("warnings", [])), **cells})
+    return rows
+
+
+def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What the study asked, in sentences."""
+    systems = sorted(set(leaderboard["system"]))
+    poems = {audit["corpus"]: audit.get("n_poems") for audit in audits}
+    corpora = [
+        f"{name} ({count(poems[name], 'poem')})" if poems.get(name) else name for name in sorted(study["corpora"])
+    ]
+    sets = []
+    for name in sorted(study["query_sets"]):
+        n = leaderboard.filter(pl.col("query_set") == name)["n_queries"].max()
+        purpose = study["query_sets"][name].get("purpose", "known-item")
+        sets.append(f"{name} ({purpose}{', ' + count(n, 'query', 'queries') if n else ''})")
+    modes = sorted(set(leaderboard["mode"]), key=mode_order)
+    return [
+        f"How well do {count(len(systems), 'system')} ({listing(systems)}) find poems, and how far does the answer depend on "
+        "what the query remembers of the poem’s wording and on which text is indexed?"
+        if len(systems) > 1
+        else f"How well does {systems[0]} find poems, and how far does that depend on what the query remembers of the "
+        "poem’s wording and on which text is indexed?",
+        f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
+        f"Indexed: {listing([_mode(name, study['modes']) for name in modes])}.",
+    ]
+
+
+def _mode(name: str, modes: Mapping[str, Sequence[str]]) -> str:
+    fields = [field.replace("explanation:", "explanations of source ") for field in modes.get(name, [])]
+    return name if not fields or fields == [name] else f"{name} ({listing(fields)})"

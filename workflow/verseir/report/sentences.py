@@ -1,0 +1,313 @@
+"""The findings in plain sentences, made from the numbers and saying no more than they do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from verseir.report import effects
+from verseir.report.effects import Cells, Change, Place, Rivalry
+from verseir.report.formats import count, interval, known, listing, number, ordinal, p_phrase, signed
+from verseir.report.standings import NOT_SEPARATED, NOT_TESTED, SEPARATED, Gap, Standing
+
+#: How many systems a sentence names with their numbers before it refers to the table.
+NAMED = 3
+
+NO_SCALE = (
+    "No query set pairs abstract queries with ones that carry wording, so the paper’s effect cannot be seen here."
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: what it is about, a short verdict, the sentences, and what they rest on, point by point.
+
+    ``basis`` says in a few words how firm the verdict is.
+    """
+
+    about: str
+    verdict: str
+    text: str
+    points: tuple[str, ...] = ()
+    basis: str = ""
+
+
+def scored(row: Mapping[str, Any]) -> str:
+    """``0.746 [0.701, 0.789]``."""
+    return f"{number(row['mean'])} {interval(row['ci_low'], row['ci_high'])}"
+
+
+# Who leads.
+
+
+def lead_finding(standing: Standing) -> Finding:
+    """Who leads one query set in one mode, and whether the lead is established."""
+    leader = standing.leader
+    mean = f"{number(leader.mean)} {interval(leader.low, leader.high)}"
+    about = f"mode {standing.mode}"
+    separated, level, untested = (standing.among(state) for state in (SEPARATED, NOT_SEPARATED, NOT_TESTED))
+    if not standing.gaps:
+        return Finding(
+            about, "one system", f"{leader.system} scores {mean}. It is the only system: there is no comparison."
+        )
+    if not standing.declared:
+        text = (
+            f"{leader.system} has the highest mean, {mean}. No family of tests against the best system covers this "
+            "measure, so whether the lead is more than chance was not tested."
+        )
+        return Finding(about, NOT_TESTED, text)
+    if not level and not untested:
+        largest = max(gap.p_holm for gap in separated if gap.p_holm is not None)
+        bound = p_phrase("Holm p", largest) if len(separated) == 1 else p_phrase("largest Holm p", largest)
+        names = listing([gap.system for gap in separated])
+        others = names if len(separated) <= NAMED else f"all {len(separated)} other systems"
+        text = f"{leader.system} leads with {mean}. It is separated from {others} ({bound}); the nearest is {_gap(separated[0])}."
+        return Finding(about, "leads", text)
+    parts = [f"{leader.system} has the highest mean, {mean}"]
+    if level:
+        parts.append(f", but is not separated from {_gaps(level)}")
+    parts.append(".")
+    if any(gap.disagree for gap in level):
+        names = listing([gap.system for gap in level if gap.disagree])
+        parts.append(f" For {names} the test and the interval disagree: the interval reaches zero.")
+    if separated:
+        parts.append(f" It is separated from {listing([gap.system for gap in separated])}.")
+    if untested:
+        parts.append(f" No test could be made against {listing([gap.system for gap in untested])}.")
+    verdict = NOT_SEPARATED if level else "tested in part" if separated else NOT_TESTED
+    return Finding(about, verdict, "".join(parts))
+
+
+def _gap(gap: Gap) -> str:
+    return f"{gap.system}, {number(gap.estimate)} below {interval(gap.low, gap.high, sign=True)}"
+
+
+def _gaps(gaps: Sequence[Gap]) -> str:
+    def told(gap: Gap) -> str:
+        return (
+            f"{gap.system} (difference {signed(gap.estimate)} {interval(gap.low, gap.high, sign=True)}, "
+            f"{p_phrase('Holm p', gap.p_holm)})"
+        )
+
+    if len(gaps) <= NAMED:
+        return listing([told(gap) for gap in gaps])
+    return f"{listing([gap.system for gap in gaps])} (nearest: {told(gaps[0])})"
+
+
+def lead_brief(found: Sequence[Standing]) -> str:
+    """In one sentence: in which modes of one corpus and query set a lead is established, and whose."""
+    first = found[0]
+    place = f"{first.query_set.capitalize()} queries of {first.corpus}, {first.measure}"
+    if not any(standing.gaps for standing in found):
+        return f"{place}: one system, {first.leader.system}, so nothing to compare."
+    leads = [standing for standing in found if lead_finding(standing).verdict == "leads"]
+    rest = [standing for standing in found if standing not in leads]
+    parts = [f"{_by_leader(leads)} {'lead' if len({s.leader.system for s in leads}) > 1 else 'leads'}"] if leads else []
+    for declared, what in ((True, "no lead is established"), (False, "no lead was tested")):
+        some = [standing for standing in rest if standing.declared == declared]
+        if some:
+            means = "highest means" if len({standing.leader.system for standing in some}) > 1 else "highest mean"
+            parts.append(f"{'elsewhere ' if leads else ''}{what} ({means}: {_by_leader(some)})")
+    return f"{place}: {'; '.join(parts)}."
+
+
+def _by_leader(found: Sequence[Standing]) -> str:
+    modes: dict[str, list[str]] = {}
+    for standing in found:
+        modes.setdefault(standing.leader.system, []).append(standing.mode)
+    return listing(
+        [f"{system} in {'mode' if len(names) == 1 else 'modes'} {listing(names)}" for system, names in modes.items()]
+    )
+
+
+def effect_briefs(corpus: str, wording: Sequence[Finding], explanations: Sequence[Finding]) -> list[str]:
+    """In one sentence each: whether the paper’s two effects appear in one corpus."""
+
+    def verdicts(findings: Sequence[Finding]) -> str:
+        told = [f"{finding.verdict}{f' ({finding.basis})' if finding.basis else ''}" for finding in findings]
+        if len(set(told)) == 1:
+            return told[0].replace("cannot be seen", "cannot be seen with this study")
+        return "; ".join(f"{finding.about}, {verdict}" for finding, verdict in zip(findings, told, strict=True))
+
+    return [
+        f"The paper’s effect of wording on {corpus} (a lexical system ahead while the poem’s wording is remembered, behind "
+        f"where it is not): {verdicts(wording)}.",
+        f"The paper’s effect of explanations on {corpus} (better on abstract queries, worse on those that carry wording): "
+        f"{verdicts(explanations)}.",
+    ]
+
+
+# What registers do to the order.
+
+
+def register_findings(cells: Cells, corpus: str, mode: str, kinds: Mapping[str, str]) -> list[Finding]:
+    """Who leads each register of a corpus in one mode, and where its lexical systems stand among the single ones."""
+    places = [place for place in effects.places_of(cells, corpus) if (place, mode) in cells]
+    if not places:
+        return []
+    tops = []
+    for place in places:
+        means = cells[place, mode]
+        best = max(row["mean"] for row in means.values())
+        names = [name for name in sorted(means) if means[name]["mean"] == best]
+        tops.append((place, names, best))
+    systems = {name for place in places for name in cells[place, mode]}
+    if len(systems) < 2:
+        return [
+            Finding(
+                f"mode {mode}", "one system", f"Only {min(systems)} was searched: registers cannot change an order."
+            )
+        ]
+    leaders = {tuple(names) for _, names, _ in tops}
+    told = [f"{listing(names)} on {name_of(place, places)} ({number(best)})" for place, names, best in tops]
+    verdict = "one register" if len(places) == 1 else "same leader" if len(leaders) == 1 else "leader changes"
+    if verdict == "same leader":
+        sentences = [f"{listing(tops[0][1])} has the highest mean in every register."]
+    else:
+        sentences = [f"Highest mean: {listing(told)}."]
+    single = sorted(name for name in systems if kinds.get(name) != "fusion")
+    for lexical in (name for name in single if kinds.get(name) == "bm25" and len(single) > 1):
+        sentences.append(_ranks(cells, places, mode, lexical, single, len(single) < len(systems)))
+    return [Finding(f"mode {mode}", verdict, " ".join(sentence for sentence in sentences if sentence))]
+
+
+def _ranks(cells: Cells, places: Sequence[Place], mode: str, lexical: str, single: Sequence[str], fused: bool) -> str:
+    told, total = [], 0
+    for place in places:
+        means = cells[place, mode]
+        if lexical in means:
+            position, total, shared = effects.rank(means, lexical, single)
+            told.append(f"{ordinal(position)}{' (shared)' if shared else ''} on {name_of(place, places)}")
+    left_out = ", fusions left out" if fused else ""
+    return f"Among the {total} single systems{left_out}, {lexical} is {listing(told)}." if told else ""
+
+
+def name_of(place: Place, places: Sequence[Place]) -> str:
+    """The register, with its query set where another set has the same register."""
+    twins = [other for other in places if other.register == place.register]
+    return place.register + (f" ({place.query_set})" if len(twins) > 1 else "")
+
+
+def wording_findings(cells: Cells, corpus: str, mode: str | None, kinds: Mapping[str, str]) -> list[Finding]:
+    """Whether a lexical system leads while wording is remembered and falls behind where it is not: the paper’s effect."""
+    about = "wording and the lexical system"
+    lexicals = sorted(name for name, kind in kinds.items() if kind == "bm25")
+    dense = sorted(name for name, kind in kinds.items() if kind == "dense")
+    if not (mode and lexicals and dense):
+        missing = (
+            "a mode that indexes the verses alone"
+            if not mode
+            else "a BM25 system"
+            if not lexicals
+            else "a dense encoder"
+        )
+        return [
+            Finding(about, "cannot be seen", f"This study lacks {missing}, so the paper’s effect cannot be seen here.")
+        ]
+    findings = []
+    for scale in effects.scales(cells, corpus):
+        for lexical in lexicals:
+            ends = [effects.rivalry(cells, place, mode, lexical, dense) for place in (scale.wording, scale.abstract)]
+            if ends[0] and ends[1]:
+                findings.append(_wording_finding(about, mode, *ends))  # type: ignore[arg-type]
+    unsearched = f"No lexical and dense system were both searched in mode {mode} at both ends of the scale."
+    text = unsearched if effects.scales(cells, corpus) else NO_SCALE
+    return findings or [Finding(about, "cannot be seen", text)]
+
+
+def _wording_finding(about: str, mode: str, wording: Rivalry, abstract: Rivalry) -> Finding:
+    verdict = effects.wording_verdict(wording, abstract)
+    meaning = {
+        effects.APPEARS: "it goes from ahead of the dense encoders to behind them",
+        effects.IN_PART: "it loses ground where wording is not remembered, but does not go from ahead to behind",
+        effects.ABSENT: "it loses no ground to the dense encoders where wording is not remembered",
+    }[verdict]
+    system = wording.lexical["system"]
+    text = (
+        f"In mode {mode}, {system} is {_against(wording)}, and {_against(abstract)}. "
+        f"The paper’s effect, that which retriever wins depends on how much wording the query carries, {verdict}: {meaning}."
+    )
+    apart = [effects.overlap(end.lexical, end.dense) is False for end in (wording, abstract)]
+    basis = {
+        2: "intervals apart at both ends",
+        1: "intervals apart at one end only",
+        0: "intervals overlap at both ends",
+    }
+    return Finding(about, verdict, text, basis=f"in the means; {basis[sum(apart)]}")
+
+
+def _against(rivalry: Rivalry) -> str:
+    side = "level in the mean with" if rivalry.lead == 0 else "ahead of" if rivalry.lead > 0 else "behind"
+    overlapping = effects.overlap(rivalry.lexical, rivalry.dense)
+    note = {True: "; the intervals overlap", False: "; the intervals do not overlap", None: ""}[overlapping]
+    return (
+        f"{side} the best dense encoder on {rivalry.place.register} queries ({scored(rivalry.lexical)} against "
+        f"{scored(rivalry.dense)} of {rivalry.dense['system']}{note})"
+    )
+
+
+# What explanations do.
+
+
+def explanation_findings(cells: Cells, corpus: str, modes: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """What indexing explanations does in each register, and whether the paper’s effect of it appears."""
+    verses, explained = effects.verse_mode(modes), effects.explained_modes(modes)
+    if not verses or not explained:
+        text = "This study does not index both the verses alone and explanations, so their effect cannot be seen here."
+        return [Finding("explanations", "cannot be seen", text)]
+    places = effects.places_of(cells, corpus)
+    findings = []
+    for mode in explained:
+        about = f"{mode} against {verses}"
+        found = [(place, effects.changes(cells, place, verses, mode)) for place in places]
+        told = [_changed(name_of(place, places), changed) for place, changed in found if changed]
+        if not told:
+            findings.append(Finding(about, "cannot be seen", "No register was searched in both modes."))
+            continue
+        verdicts = [_explanation_verdict(cells, scale, verses, mode) for scale in effects.scales(cells, corpus)]
+        if not verdicts:
+            verdicts = [("cannot be seen", NO_SCALE, "")]
+        kinds = sorted({verdict for verdict, _, _ in verdicts})
+        label = kinds[0] if len(kinds) == 1 else effects.IN_PART
+        text, basis = " ".join(text for _, text, _ in verdicts), "; ".join(basis for _, _, basis in verdicts if basis)
+        findings.append(Finding(about, label, text, tuple(told), basis))
+    return findings
+
+
+def _changed(name: str, changed: Sequence[Change]) -> str:
+    """How the means of all systems moved in one register."""
+    raised, lowered = ([c for c in changed if sign * c.change > 0] for sign in (1, -1))
+    ends = sorted(changed, key=lambda change: (change.change, change.system))
+    moved = [
+        f"{verb} for {len(some)} of {count(len(changed), 'system')}"
+        for verb, some in (("rises", raised), ("falls", lowered))
+        if some
+    ] or ["does not change"]
+    low, high = ends[0], ends[-1]
+    span = f"{signed(low.change)} for {low.system}"
+    if low is not high:
+        span = f"from {span} to {signed(high.change)} for {high.system}"
+    clear = sum(change.clear for change in changed)
+    note = (
+        f"; the two intervals do not overlap for {clear}" if clear else "; the two intervals overlap for every system"
+    )
+    estimable = all(known(c.before["ci_low"], c.after["ci_low"]) for c in changed)
+    return f"On {name} queries the mean {listing(moved)} ({span}{note if estimable else ''})."
+
+
+def _explanation_verdict(cells: Cells, scale: effects.Scale, verses: str, mode: str) -> tuple[str, str, str]:
+    """Verdict, sentence and basis."""
+    ends = [effects.changes(cells, place, verses, mode) for place in (scale.wording, scale.abstract)]
+    verdict, systems, clear = effects.explanation_verdict(*ends)
+    total = len({change.system for change in ends[0]} & {change.system for change in ends[1]})
+    if not total:
+        return "cannot be seen", "No system was searched in both modes at both ends of the scale.", ""
+    effect = f"The paper’s effect, that explanations raise abstract queries and lower {scale.wording.register} ones, {verdict}"
+    if not systems:
+        none = f"in the means of none of {count(total, 'system')}"
+        return verdict, f"{effect}: it holds {none}.", none
+    with_intervals = f"intervals apart at both ends for {clear}" if clear else "intervals apart at both ends for none"
+    basis = f"in the means of {len(systems)} of {count(total, 'system')}; {with_intervals}"
+    text = f"{effect}: it holds in the means of {listing(systems)} ({len(systems)} of {total}; {with_intervals})."
+    return verdict, text, basis

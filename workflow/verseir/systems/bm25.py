@@ -1,0 +1,237 @@
+"""BM25 over chunks, pooled to poems: the index comes from bm25s, the search is exact and keeps the ranking policy."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from verseir.faults import UserError, closest
+from verseir.ranking import DEPTH, ChunkOrder, check_depth, empty_run, order_chunks, run_frame
+
+#: Variants by the names of Kamphuis et al. (2020, Which BM25 do you mean?). Those that score absent terms are left out.
+METHODS = ("atire", "lucene", "robertson")
+#: Version of the files that ``save`` writes.
+FORMAT = 1
+_ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64, "poem_of": np.int32}
+#: Queries that one thread works on together, so that their results take little memory.
+QUERIES = 512
+
+
+@dataclass(frozen=True)
+class Bm25Index:
+    """A BM25 index.
+
+    Attributes:
+        method, k1, b: the variant and its parameters.
+        vocabulary: token to column, columns in the order of the tokens.
+        data, indices, indptr: float32, int32, int64: scores by column, as bm25s lays them out.
+        names: the chunks in ranking order; ``indices`` are places in it.
+    """
+
+    method: str
+    k1: float
+    b: float
+    vocabulary: dict[str, int]
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    names: ChunkOrder
+
+    @classmethod
+    def build(
+        cls,
+        tokens: Sequence[Sequence[str]],
+        chunk_ids: Sequence[str] | pl.Series,
+        poem_ids: Sequence[str] | pl.Series,
+        method: str = "lucene",
+        k1: float = 1.5,
+        b: float = 0.75,
+        *,
+        positions: Sequence[int] | pl.Series | None = None,
+    ) -> Bm25Index:
+        """Index the tokens of n chunks; chunks without tokens are left out, of the statistics too.
+
+        Args:
+            tokens: the tokens of each chunk.
+            chunk_ids, poem_ids: n names each.
+            method: one of ``METHODS``.
+            k1, b: saturation of term frequency, at least 0; weight of chunk length, 0 to 1.
+            positions: where each chunk stands in its poem (its first verse), see ``ranking.order_chunks``.
+
+        Raises:
+            UserError: an unknown method, a parameter out of range, lengths that differ, or no token at all.
+        """
+        import bm25s
+
+        if method not in METHODS:
+            raise UserError(f"unknown BM25 method '{method}'", hint=closest(method, METHODS))
+        if not (0 <= k1 < float("inf") and 0 <= b <= 1):
+            raise UserError(f"BM25 with k1={k1}, b={b}", hint="k1 is at least 0, b lies between 0 and 1")
+        if not len(tokens) == len(chunk_ids) == len(poem_ids) == len(chunk_ids if positions is None else positions):
+            raise UserError(f"{len(tokens)} token lists for {len(chunk_ids)} chunks of {len(poem_ids)} poem ids")
+        kept = [i for i, chunk in enumerate(tokens) if len(chunk)]
+        names = order_chunks(
+            [chunk_ids[i] for i in kept],
+            [poem_ids[i] for i in kept],
+            None if positions is None else [positions[i] for i in kept],
+        )
+        chunks = [tokens[kept[row]] for row in names.order]
+        # Sorted, so that a token's column, and with it the order of summation, depends on the corpus alone.
+        vocabulary = {token: column for column, token in enumerate(sorted(set().union(*chunks)))}
+        columns = [[vocabulary[token] for token in chunk] for chunk in chunks]
+        model = bm25s.BM25(method=method, k1=k1, b=b)
+        model.index((columns, vocabulary), create_empty_token=False, show_progress=False)
+        return cls(
+            method=method,
+            k1=float(k1),
+            b=float(b),
+            vocabulary=vocabulary,
+            data=_frozen(model.scores["data"], np.float32),
+            indices=_frozen(model.scores["indices"], np.int32),
+            indptr=_frozen(model.scores["indptr"], np.int64),
+            names=names,
+        )
+
+    def search(
+        self,
+        query_ids: Sequence[str],
+        query_tokens: Sequence[Sequence[str]],
+        depth: int = DEPTH,
+        *,
+        threads: int | None = None,
+    ) -> pl.DataFrame:
+        """Rank the poems that share at least one token with each query.
+
+        A token that a query repeats counts as often as it occurs. A poem that shares no token is not retrieved; one
+        that shares only tokens of weight 0 is, with score 0.
+
+        Args:
+            query_ids: q names, distinct.
+            query_tokens: the tokens of each query.
+            depth: poems kept per query.
+            threads: threads to use; numba's number of threads where nothing is said.
+
+        Returns:
+            A RUN frame, sorted by query_id and rank.
+        """
+        from numba import get_num_threads
+
+        check_depth(depth)
+        if len(query_ids) != len(query_tokens):
+            raise UserError(f"{len(query_ids)} query ids and {len(query_tokens)} token lists: they must be as many")
+        if not len(query_ids):
+            return empty_run()
+        by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
+        counts = [Counter(self.vocabulary[t] for t in query_tokens[i] if t in self.vocabulary) for i in by_id]
+        threads = threads or get_num_threads()
+        share = min(QUERIES, -(-len(counts) // threads))
+        depth = min(depth, len(self.names.poem_ids))
+        with ThreadPoolExecutor(threads) as pool:
+            shares = [counts[first : first + share] for first in range(0, len(counts), share)]
+            parts = pool.map(lambda part: self._search_share(part, depth), shares)
+            filled, poems, scores, places = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return run_frame([query_ids[i] for i in by_id], filled, poems, scores, places, self.names)
+
+    def _search_share(
+        self, counts: list[Counter[int]], depth: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Results per query [q]; poem indices, scores and chunk places [m] of the results, in ranking order."""
+        from verseir.systems import pooled
+
+        starts = np.concatenate([[0], np.cumsum([len(count) for count in counts])]).astype(np.int64)
+        terms = [term for count in counts for term in sorted(count.items())]
+        tokens = np.array([token for token, _ in terms], dtype=np.int64)
+        weights = np.array([weight for _, weight in terms], dtype=np.float32)
+        capacity = min(len(self.names.poem_ids), 2 * depth + 100) + 1
+        keys = np.full((len(counts), capacity), np.iinfo(np.int64).min)
+        places = np.zeros((len(counts), capacity), dtype=np.int32)
+        filled = np.zeros(len(counts), dtype=np.int64)
+        scores = np.empty(len(self.names.poem_of), dtype=np.float32)
+        pooled.sparse_search(
+            self.data, self.indices, self.indptr, _frozen(self.names.poem_of, np.int32), tokens, weights, starts, depth,
+            scores, keys, places, filled,
+        )  # fmt: skip
+        used = np.arange(capacity) < filled[:, None]
+        keys[~used] = np.iinfo(np.int64).min  # what a cut left behind
+        ranking = np.argsort(keys, axis=1)[:, ::-1][:, :depth]
+        used = used[:, :depth]
+        scores, poems = pooled.read_keys(np.take_along_axis(keys, ranking, axis=1)[used])
+        return filled, poems, scores, np.take_along_axis(places, ranking, axis=1)[used]
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the index to ``folder``, which is replaced as a whole."""
+        target = Path(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+        try:
+            new = work / "new"
+            new.mkdir()
+            arrays = {"data": self.data, "indices": self.indices, "indptr": self.indptr, "poem_of": self.names.poem_of}
+            for name, array in arrays.items():
+                np.save(new / f"{name}.npy", array)
+            texts = {
+                "format": FORMAT,
+                "method": self.method,
+                "k1": self.k1,
+                "b": self.b,
+                "vocabulary": list(self.vocabulary),
+                "chunk_ids": self.names.chunk_ids.to_list(),
+                "poem_ids": self.names.poem_ids.to_list(),
+            }
+            (new / "index.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
+            if target.exists():
+                target.rename(work / "old")
+            new.rename(target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Bm25Index:
+        """Read an index that ``save`` wrote; its arrays stay on disk and are mapped into memory.
+
+        Raises:
+            UserError: the folder is absent, damaged, or of another format.
+        """
+        source = Path(folder)
+        hint = f"remove {source} and run again: the index is built anew"
+        try:
+            texts = json.loads((source / "index.json").read_text(encoding="utf-8"))
+            if texts["format"] != FORMAT:
+                raise UserError(f"{source} has format {texts['format']}, this version reads {FORMAT}", hint=hint)
+            arrays = {
+                name: _frozen(np.load(source / f"{name}.npy", mmap_mode="r"), dtype) for name, dtype in _ARRAYS.items()
+            }
+            poem_of = arrays.pop("poem_of")
+            return cls(
+                method=texts["method"],
+                k1=texts["k1"],
+                b=texts["b"],
+                vocabulary={token: column for column, token in enumerate(texts["vocabulary"])},
+                **arrays,
+                names=ChunkOrder(
+                    order=np.arange(len(poem_of)),
+                    chunk_ids=pl.Series("chunk_id", texts["chunk_ids"], dtype=pl.String),
+                    poem_ids=pl.Series("poem_id", texts["poem_ids"], dtype=pl.String),
+                    poem_of=poem_of,
+                    starts=np.concatenate([[0], np.cumsum(np.bincount(poem_of))]),
+                ),
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{source} holds no BM25 index that can be read: {error}", hint=hint) from error
+
+
+def _frozen(array: np.ndarray, dtype: type) -> np.ndarray:
+    """``array`` as a plain read-only array, whether fresh or mapped: numba compiles a kernel for each type anew."""
+    plain: np.ndarray = np.asarray(np.ascontiguousarray(array, dtype=dtype)).view()
+    plain.flags.writeable = False
+    return plain

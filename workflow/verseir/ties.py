@@ -1,0 +1,100 @@
+"""Ties: how often the order of equal scores decides, and how much it could change.
+
+Tied documents are documents of one query with the same float32 score in the run. A tie touches rank c of a query when a
+group of tied documents holds both rank c and rank c + 1: which of them stand above the cut is then decided by the
+tie-break rule, not by the system. R is the number of relevant poems of the query; with R = 0 it is not touched.
+
+The lowest (highest) value of a measure is reached when in each group of tied documents the relevant ones come last
+(first), higher grades last (first) among them; it holds for every measure of ``verseir.measures``, since none of them
+rises when a relevant document moves down.
+
+A run is cut at its depth. Documents beyond the cut may have tied with the last ones of the run; they are not in it, so
+at the cut itself no tie is seen, and the bounds are over the orders of the documents that are in the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from verseir.measures import Hits, find_hits, match_relevant, parse_measure, place_in_group, read_judgements
+
+CUTS = (5, 10)
+
+
+def tie_groups(run: pl.DataFrame) -> pl.DataFrame:
+    """Add to a RUN frame, sorted by query_id and rank, the first and the last rank of each document's tie group."""
+    group = pl.struct("query_id", "score").rle_id()
+    return run.sort("query_id", "rank").with_columns(
+        pl.col("rank").min().over(group).alias("first").cast(pl.Int64),
+        pl.col("rank").max().over(group).alias("last").cast(pl.Int64),
+    )
+
+
+def tie_report(
+    run: pl.DataFrame, qrels: pl.DataFrame, query_ids: Sequence[str], measures: Sequence[str]
+) -> pl.DataFrame:
+    """Report the ties of one run.
+
+    Args:
+        run: a RUN frame.
+        qrels: a QRELS frame.
+        query_ids: all queries of the set.
+        measures: names that ``measures.parse_measure`` knows.
+
+    Returns:
+        One row per measure, sorted by it: measure, n_queries, share_tied_at_5, share_tied_at_10, share_tied_at_R, mean,
+        lowest, highest: the mean over the queries as ranked, and at the lowest and the highest value of each query.
+    """
+    names = sorted(set(measures))
+    judged = read_judgements(qrels, query_ids)
+    groups = tie_groups(run.select("query_id", "poem_id", "rank", "score"))
+    rows = match_relevant(groups, judged)
+    query, first, last, grade = (rows[column].to_numpy() for column in ("query", "first", "last", "grade"))
+    as_ranked = find_hits(run, judged)
+    lowest = _rearranged(query, last, grade, down=True)
+    highest = _rearranged(query, first, grade, down=False)
+    shares = _shares_tied(groups, judged.query_ids, judged.n_relevant)
+    parsed = [parse_measure(name) for name in names]
+    means = [[_mean(measure.values(hits, judged)) for measure in parsed] for hits in (as_ranked, lowest, highest)]
+    n = len(names)
+    return pl.DataFrame(
+        {
+            "measure": pl.Series(names, dtype=pl.String),
+            "n_queries": pl.Series([len(judged.query_ids)] * n, dtype=pl.Int64),
+            **{name: pl.Series([share] * n, dtype=pl.Float64) for name, share in shares.items()},
+            **{
+                name: pl.Series(values, dtype=pl.Float64)
+                for name, values in zip(("mean", "lowest", "highest"), means, strict=True)
+            },
+        }
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else 0.0
+
+
+def _rearranged(query: np.ndarray, end: np.ndarray, grade: np.ndarray, down: bool) -> Hits:
+    """Move the relevant documents of each tie group to its ``end``: its last ranks if ``down``, else its first ranks.
+
+    Either way the higher grade goes further.
+    """
+    by_group = np.lexsort((-grade, end, query))
+    query, end, grade = query[by_group], end[by_group], grade[by_group]
+    # A group is known by its query and its end; the two in one number.
+    steps = place_in_group(query * (end.max(initial=0) + 1) + end) - 1
+    rank = end - steps if down else end + steps
+    by_rank = np.lexsort((rank, query))
+    return Hits(query[by_rank], rank[by_rank], grade[by_rank])
+
+
+def _shares_tied(groups: pl.DataFrame, query_ids: list[str], n_relevant: np.ndarray) -> dict[str, float]:
+    """The share of ``query_ids`` in which a tie touches rank 5, 10 and R."""
+    sizes = pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String), "R": n_relevant})
+    rows = groups.join(sizes, on="query_id")
+    cuts = {f"share_tied_at_{cut}": pl.lit(cut) for cut in CUTS} | {"share_tied_at_R": pl.col("R")}
+    touched = {name: rows.filter((pl.col("first") <= cut) & (cut < pl.col("last"))) for name, cut in cuts.items()}
+    return {name: found["query_id"].n_unique() / max(len(query_ids), 1) for name, found in touched.items()}
