@@ -1,4 +1,4 @@
-"""Small studies with known numbers, written as the workflow writes them, for the tests of the report and the manifest."""
+"""Small studies with known numbers, written as the workflow writes them: for tests of the report and the manifest."""
 
 from __future__ import annotations
 

@@ -46,6 +46,20 @@ def test_utf_16_is_named_as_such(tmp_path: Path, data: bytes) -> None:
     assert faults[0].problem == "is UTF-16, not UTF-8"
 
 
+def test_a_file_in_another_encoding_is_not_reported_line_by_line(tmp_path: Path) -> None:
+    lines = "poem_id,verse\n" + "a,نام الليل\n" * 300
+    faults: list[Fault] = []
+    assert read_delimited(write(tmp_path, lines.encode("cp1256"), "in.csv"), "in.csv", faults) == []
+    assert len(faults) == 21
+    assert faults[-1].problem == "invalid UTF-8 on 300 lines: it is in another encoding" and "CP1256" in faults[-1].hint
+
+
+def test_a_workbook_is_named_as_such(tmp_path: Path) -> None:
+    faults: list[Fault] = []
+    assert read_delimited(write(tmp_path, b"PK\x03\x04\xff\xfe\r\n", "in.csv"), "in.csv", faults) == []
+    assert [fault.problem for fault in faults] == ["is a workbook or an archive, not text"]
+
+
 def test_absent_file_and_folder(tmp_path: Path) -> None:
     faults: list[Fault] = []
     read_utf8(tmp_path / "none.jsonl", "none.jsonl", faults)

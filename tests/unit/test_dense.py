@@ -1,5 +1,6 @@
 """Exact max-pooled search over vectors: against a slow reference, and the same whatever the blocks and the order."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from verseir.faults import UserError
+from verseir.ranking import order_chunks
+from verseir.systems import pooled
 from verseir.systems.dense import search
 from verseir.tables import RUN, check_table
 
@@ -27,7 +30,14 @@ class Corpus:
 
     def search(self, depth, **options):
         return search(
-            self.query_ids, self.queries, self.chunks, self.poems, self.vectors, depth, positions=self.positions, **options
+            self.query_ids,
+            self.queries,
+            self.chunks,
+            self.poems,
+            self.vectors,
+            depth,
+            positions=self.positions,
+            **options,
         )
 
     def shuffled(self, seed):
@@ -100,6 +110,40 @@ def test_equals_the_reference_with_many_ties(data):
     depth = data.draw(st.integers(1, 10))
     block = data.draw(st.integers(1, 30))
     assert_frame_equal(corpus.search(depth, block=block), corpus.reference(depth), check_exact=True)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_approximate_scores_may_be_off_by_all_of_the_margin(data):
+    # Real errors are far below their bound; here they reach it, whichever way does most harm.
+    n = data.draw(st.integers(1, 40))
+    poem_of = np.array(sorted(data.draw(st.lists(st.integers(0, 12), min_size=n, max_size=n))))
+    exact = np.array(data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n)), dtype=np.float32)
+    errors = np.array(data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=n, max_size=n)), dtype=np.float32)
+    names = order_chunks([f"c{i:02d}" for i in range(n)], [f"p{i:02d}" for i in poem_of])
+    n_poems = len(names.poem_ids)
+    depth = data.draw(st.integers(1, n_poems))
+    capacity = data.draw(st.integers(min(depth + 1, n_poems), n_poems))
+    block = data.draw(st.integers(1, n))
+    corpus = (names.starts, names.order, exact[:, None], np.ones((1, 1), dtype=np.float32), np.array([1.0]))
+    state = (
+        np.empty((1, capacity), dtype=pooled.CANDIDATE),
+        np.zeros(1, dtype=np.int64),
+        np.full(1, -np.inf, dtype=np.float32),
+    )
+    for first in range(0, n, block):
+        approximate = np.ascontiguousarray((exact + errors)[None, first : first + block])
+        pooled.dense_scan(approximate, first, depth, names.poem_of, *corpus, *state)
+    keys = np.full((1, capacity), np.iinfo(np.int64).min)
+    pooled.dense_finish(depth, *corpus, *state, keys)
+    ranking = np.argsort(keys[0])[::-1][:depth]
+    scores, poems = pooled.read_keys(keys[0][ranking])
+    places = state[0]["place"][0][ranking]
+    best = [max(range(a, b), key=lambda i: (exact[i], -i)) for a, b in itertools.pairwise(names.starts)]
+    expected = sorted(range(n_poems), key=lambda poem: (-exact[best[poem]], poem))[:depth]
+    assert poems.tolist() == expected
+    assert scores.tolist() == [exact[best[poem]] for poem in expected]
+    assert places.tolist() == [best[poem] for poem in expected]
 
 
 @pytest.mark.parametrize("make", [random_corpus, lambda seed: crowded_corpus(seed, 400, 300)])

@@ -133,7 +133,7 @@ def test_an_edited_plot_does_not_encode_again():
 
 def test_imports_point_downwards():
     floors = {
-        0: "arabic atomic code config config_reference faults layout manifest tables costs",
+        0: "arabic atomic code config config_reference costs faults layout manifest orders palette rows tables",
         1: "corpora queries chunks systems ranking measures fusion trec ties probes overlap",
         2: "stats judging",
         3: "analyses",
@@ -154,8 +154,9 @@ def test_imports_point_downwards():
                 other = module.split(".")[1]
                 if floor_of[other] > floor_of[own]:
                     wrong.append(f"{path.relative_to(PACKAGE)} imports {module}")
-    # The config of a study names systems, so it reads their registry.
-    assert [line for line in wrong if line != "config.py imports verseir.systems.registry"] == []
+    # The config of a study names systems and measures, so it reads their registry and the names of the measures.
+    named = {"config.py imports verseir.systems.registry", "config.py imports verseir.measures"}
+    assert set(wrong) == named
 
 
 def test_modules_stay_small():

@@ -108,7 +108,8 @@ def test_an_empty_run_passes():
         ([("q", "a", 1, 2.0), ("q", "b", 3, 1.0)], "not 1, 2, 3 .*query 'q', rank 3"),
         ([("q", "a", 0, 2.0), ("q", "b", 1, 1.0)], "not 1, 2, 3 .*query 'q', rank 0"),
         ([("q", "a", 1, 1.0), ("q", "b", 2, 2.0)], "contradict scores: query 'q', rank 2"),
-        ([("q", "a", 1, float("nan"))], "not a finite number"),
+        ([("q", "a", 1, float("inf"))], "not a finite number"),
+        ([("q", "a", 1, float("nan"))], "not a valid 'run' table"),
         ([("q", "a", 1, 1.0), ("q", "a", 2, 1.0)], "not a valid 'run' table"),
     ],
 )

@@ -18,7 +18,7 @@ from verseir.report.formats import (
     quantity,
     signed,
 )
-from verseir.report.markup import Words
+from verseir.report.markup import Words, is_arabic
 
 MISSING = (None, math.nan, math.inf)
 
@@ -104,6 +104,10 @@ def test_text_is_escaped_and_arabic_is_isolated():
     assert shown == (
         '&lt;b&gt;&amp; <span class="name">e5-small</span>: <bdi lang="ar" dir="rtl">الطويل المجزوء</bdi>!'
     )
+
+
+def test_language_of_a_title():
+    assert is_arabic("بحث في الشعر (BM25)") and not is_arabic("A search for الشعر") and not is_arabic("2026")
 
 
 def test_direction_marks_of_a_name_do_not_reach_the_page():

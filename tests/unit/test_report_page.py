@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 
 def page_of(results, spec=None, systems=SYSTEMS):
-    """Write the manifest and the figure as the workflow does, then the report; return the markup and what a parser sees."""
+    """Write manifest, figure and report as the workflow does; return the markup and what a parser sees."""
     spec = spec or study()
     encodings = sorted(map(str, (results / "encodings").rglob("*.json")))
     arguments = [

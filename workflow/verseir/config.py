@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import Fault, InputFaults, closest
+from verseir.faults import Fault, InputFaults, UserError, closest
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
@@ -144,6 +144,16 @@ def _load_registry(spec: dict[str, Any], base: Path, faults: list[Fault]) -> dic
         return {}
 
 
+def _measure_faults(measures: list[str], where: str) -> Iterator[Fault]:
+    from verseir.measures import parse_measure
+
+    for name in measures:
+        try:
+            parse_measure(name)
+        except UserError as error:
+            yield Fault(where, 0, "measures", str(error.args[0]), error.hint)
+
+
 def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:
     """Names that one part of a study uses and no other part defines."""
 
@@ -154,6 +164,7 @@ def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str
     if registry:
         for name in spec["systems"]:
             yield from unknown(name, registry, "systems", "system")
+    yield from _measure_faults(spec["measures"], where)
     for name, corpus in spec["corpora"].items():
         given = [key for key in ("path", "hub", "sources") if key in corpus]
         if len(given) != 1:

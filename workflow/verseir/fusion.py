@@ -37,17 +37,14 @@ def reciprocal_rank_fusion(arms: Sequence[pl.DataFrame], k: float = K, depth: in
     if not 0 <= k < float("inf"):
         raise UserError(f"reciprocal-rank fusion with k={k}", hint="k is at least 0; 60 is the usual value")
     key = ["query_id", "poem_id"]
-    # Place 0 is the best rank of a poem, 1 its second best ...
-    rows = (
-        pl.concat([arm.select(*key, "rank", "chunk_id") for arm in arms])
-        .sort(*key, "rank", "chunk_id", nulls_last=True)
-        .with_columns(pl.int_range(pl.len()).over(key).alias("place"))
-    )
-    first = rows["place"].to_numpy() == 0
-    poem = np.cumsum(first) - 1
-    score = np.zeros(first.sum(), dtype=np.float64)
-    terms = 1.0 / (k + rows["rank"].to_numpy())
-    for place in range(len(arms)):
-        at = rows["place"].to_numpy() == place
-        score[poem[at]] += terms[at]
-    return top_k(rows.filter(first).select(*key, "chunk_id", pl.Series("score", score)), depth)
+    table = pl.DataFrame(schema={"query_id": pl.String, "poem_id": pl.String})
+    for i, arm in enumerate(arms):
+        columns = arm.select(*key, pl.col("rank").alias(f"rank{i}"), pl.col("chunk_id").alias(f"chunk{i}"))
+        table = table.join(columns, on=key, how="full", coalesce=True)
+    ranks = pl.col([f"rank{i}" for i in range(len(arms))])
+    score = np.zeros(len(table))
+    for rank in np.sort(table.select(ranks.cast(pl.Float64).fill_null(np.inf)).to_numpy(), axis=1).T:
+        score += 1.0 / (k + rank)
+    best = pl.min_horizontal(ranks)
+    chunk = pl.min_horizontal(pl.when(pl.col(f"rank{i}") == best).then(f"chunk{i}") for i in range(len(arms)))
+    return top_k(table.select(*key, pl.Series("score", score), chunk.alias("chunk_id")), depth)

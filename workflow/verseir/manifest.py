@@ -35,7 +35,7 @@ def sha256(path: str | Path) -> str:
 
 
 def git_state(project: Path = PROJECT) -> dict[str, Any]:
-    """Commit (40 hex) of the checkout ``project`` and whether tracked files differ from it; ``n/a`` for both without git."""
+    """Commit (40 hex) of the checkout ``project`` and whether tracked files differ; without git both ``n/a``."""
     unknown = {"commit": NOT_AVAILABLE, "dirty": NOT_AVAILABLE}
     # In a hook git sets variables that point elsewhere.
     outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

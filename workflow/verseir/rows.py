@@ -20,6 +20,9 @@ from verseir.faults import Fault, closest
 #: surrogate pair, which JSON can spell and UTF-8 cannot. The C1 controls are let through: they read as spaces.
 FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
+#: A file with more lines than this that are no UTF-8 is in another encoding, and nothing else can be said of it.
+_MOST_BAD_LINES = 20
+
 #: Names for values of JSON in messages.
 _JSON_TYPES = {
     str: "text",
@@ -63,6 +66,9 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
             Fault(label, 1, "", "is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {label} > utf8-{path.name}")
         )
         return ""
+    if data.startswith(b"PK\x03\x04"):
+        faults.append(Fault(label, 0, "", "is a workbook or an archive, not text", "save the sheet as CSV in UTF-8"))
+        return ""
     if data.startswith(b"\xef\xbb\xbf"):
         faults.append(
             Fault(label, 1, "", "begins with a byte order mark (BOM)", rf"perl -pi -e 's/^\xEF\xBB\xBF//' {label}")
@@ -81,18 +87,22 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
 
 
 def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
+    hint = "save the file as UTF-8; if it is in the Windows Arabic encoding: iconv -f CP1256 -t UTF-8"
     lines = []
+    n_bad = 0
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
-            byte = line[error.start]
-            hint = "save the file as UTF-8; if it is in the Windows Arabic encoding: iconv -f CP1256 -t UTF-8"
-            faults.append(
-                Fault(label, number, "", f"invalid UTF-8: byte 0x{byte:02x} at column {error.start + 1}", hint)
-            )
             lines.append("")
-    return "\n".join(lines)
+            n_bad += 1
+            if n_bad <= _MOST_BAD_LINES:
+                problem = f"invalid UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
+                faults.append(Fault(label, number, "", problem, hint))
+    if n_bad <= _MOST_BAD_LINES:
+        return "\n".join(lines)
+    faults.append(Fault(label, 0, "", f"invalid UTF-8 on {n_bad} lines: it is in another encoding", hint))
+    return ""
 
 
 def _no_constant(name: str) -> None:
@@ -128,6 +138,7 @@ def read_delimited(path: Path, label: str, faults: list[Fault]) -> list[Row]:
     The delimiter is a tab for ``.tsv``; else the comma or semicolon, whichever the header has more of. Rows that are
     empty throughout are passed over.
     """
+    before = len(faults)
     text = read_utf8(path, label, faults)
     header_line = text.split("\n", 1)[0]
     tab = path.suffix.lower() == ".tsv"
@@ -153,7 +164,7 @@ def read_delimited(path: Path, label: str, faults: list[Fault]) -> list[Row]:
                 rows.append(Row(start, dict(zip(header, cells, strict=True))))
     except csv.Error as error:
         faults.append(Fault(label, line, "", f"is not a valid table: {error}", "check the double quotes from here on"))
-    if not header:
+    if not header and len(faults) == before:
         faults.append(Fault(label, 1, "", "is empty", "expected a header row with the names of the columns"))
     return rows
 

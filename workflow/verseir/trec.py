@@ -97,7 +97,10 @@ def read_run(path: str | os.PathLike[str]) -> pl.DataFrame:
         lines = []
     rows: list[tuple[str, str, float]] = []
     lines_of: dict[tuple[str, str], int] = {}
+    broken = {fault.line for fault in faults}
     for number, line in enumerate(lines, start=1):
+        if not line and number in broken:
+            continue  # what could not be decoded comes as an empty line
         row = _parse_line(line)
         if isinstance(row, Fault):
             faults.append(replace(row, file=label, line=number))

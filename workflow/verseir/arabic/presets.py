@@ -1,8 +1,8 @@
 """Normalisation presets: named, versioned lists of steps.
 
 ``raw`` leaves a text exactly as it is. ``light`` is for dense encoders: it repairs the encoding and strips reading
-marks and tatweel. ``full`` is for BM25: ``light``, and spellings of one letter made one. All are idempotent, and give
-the same for canonically equivalent texts; vocalised and bare spellings of a word are the same under ``full``.
+marks and tatweel. ``full`` is for BM25: ``light``, and spellings of one letter made one. All are idempotent; ``light``
+and ``full`` give the same for canonically equivalent texts; vocalised and bare spellings are the same under ``full``.
 """
 
 from __future__ import annotations

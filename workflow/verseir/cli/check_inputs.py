@@ -8,8 +8,8 @@ from pathlib import Path
 
 from verseir.atomic import write_text
 from verseir.corpora.load import load_corpus
-from verseir.corpora.model import Corpus, PartlyRead
-from verseir.faults import Fault, InputFaults
+from verseir.corpora.model import Corpus
+from verseir.faults import Fault, InputFaults, UserError
 from verseir.queries.load import QuerySet, cross_check, load_query_set
 
 
@@ -43,7 +43,9 @@ def _corpus(name: str, spec: dict, faults: list[Fault]) -> Corpus | None:
         return load_corpus(name, spec, Path())
     except InputFaults as found:
         faults.extend(found.faults)
-        return None
+    except UserError as error:
+        faults.append(Fault(f"corpus {name}", 0, "", str(error.args[0]), error.hint))
+    return None
 
 
 def _query_set(name: str, spec: dict, faults: list[Fault]) -> QuerySet | None:
@@ -51,7 +53,7 @@ def _query_set(name: str, spec: dict, faults: list[Fault]) -> QuerySet | None:
         return load_query_set(name, spec, Path())
     except InputFaults as found:
         faults.extend(found.faults)
-        return None
+    return None
 
 
 def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> Iterator[Fault]:

@@ -3,7 +3,7 @@
 import argparse
 
 from verseir.costs import Stopwatch
-from verseir.fusion import fuse
+from verseir.fusion import reciprocal_rank_fusion
 from verseir.tables import RUN, read_table, write_table
 
 
@@ -19,6 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("fuse", args.corpus, args.system)
-    fused = fuse([read_table(path, RUN) for path in args.runs], args.k, args.depth)
+    fused = reciprocal_rank_fusion([read_table(path, RUN) for path in args.runs], args.k, args.depth)
     write_table(fused, args.output, RUN)
     stopwatch.write(args.cost, n_texts=fused["query_id"].n_unique())

@@ -8,7 +8,7 @@ import polars as pl
 from verseir.faults import UserError
 from verseir.ranking import check_run, top_k
 from verseir.tables import QUERIES, RUN, read_table, write_table
-from verseir.trec import read_trec_run
+from verseir.trec import read_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     source = Path(args.run)
-    ranked = read_table(source, RUN) if source.suffix == ".parquet" else read_trec_run(source)
+    ranked = read_table(source, RUN) if source.suffix == ".parquet" else read_run(source)
     queries = read_table(args.queries, QUERIES)
     strange = sorted(set(ranked["query_id"]) - set(queries["query_id"]))
     if strange:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from verseir.corpora import fannorflop, jsonl, openiti, tabular
-from verseir.corpora.canonical import canonical_era, canonical_meter
+from verseir.corpora.canonical import canonical_era, canonical_meter, unknown_names
 from verseir.corpora.checks import check_records
 from verseir.corpora.explanations import add_explanations
 from verseir.corpora.hub import is_pinned, resolved_revision, source_file
@@ -60,6 +60,7 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
         poems = sample(poems, spec.get("sample") or {})
     except UserError as error:
         raise InputFaults([Fault(f"corpus '{name}'", 0, "sample", error.args[0], error.hint)]) from error
+    warnings += unknown_names(poems["meter"], poems["era"])
     return Corpus(name, poems, _explanations(records, poems), tuple(warnings))
 
 

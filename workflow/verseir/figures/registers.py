@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Panels side by side before they wrap.
-COLUMNS = 3
+COLUMNS = 4
 #: Inches: width of a panel, height of one system, gap between registers in heights of a system.
 WIDTH, STEP, GAP = 2.7, 0.17, 1.2
 
@@ -25,7 +25,7 @@ WIDTH, STEP, GAP = 2.7, 0.17, 1.2
 def plot_registers(registers: pl.DataFrame, measure: str) -> Figure:
     """Draw ``measure`` of a REGISTERS table.
 
-    A system keeps its colour, mark and place within a register in all panels. A mean without an interval is a dot alone.
+    A system keeps its colour, mark and place within a register in all panels. A mean without interval is a dot alone.
 
     Raises:
         UserError: the table has rows, but none of ``measure``.
@@ -54,7 +54,8 @@ def _draw(rows: pl.DataFrame, measure: str) -> Figure:
     strips = []  # one strip of panels side by side: (corpus, modes)
     for corpus in bands:
         modes = sorted(rows.filter(pl.col("corpus") == corpus)["mode"].unique(), key=mode_order)
-        strips += [(corpus, modes[first : first + COLUMNS]) for first in range(0, len(modes), COLUMNS)]
+        wide = math.ceil(len(modes) / math.ceil(len(modes) / COLUMNS))  # strips of one corpus are about as long
+        strips += [(corpus, modes[first : first + wide]) for first in range(0, len(modes), wide)]
     columns = max(len(modes) for _, modes in strips)
     heights = [_height(len(bands[corpus]), len(systems)) * STEP for corpus, _ in strips]
     figure = Figure(
@@ -144,6 +145,6 @@ def _legend(figure: Figure, systems: list[str], look: dict[str, Look]) -> None:
         )
         for system in systems
     ]
-    figure.legend(
-        handles=handles, loc="outside upper left", ncols=min(len(systems), 5), handlelength=2.2, labelcolor=INK
-    )
+    room = 0.075 * max(map(len, systems)) + 0.6  # inches: the longest name, its mark and the space between columns
+    columns = min(len(systems), max(1, int(figure.get_figwidth() / room)))
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handlelength=2.2, labelcolor=INK)

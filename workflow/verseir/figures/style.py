@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -87,6 +88,7 @@ def save(figure: Figure, paths: Iterable[Path]) -> None:
     """
     from matplotlib import rc_context
 
+    logging.getLogger("fontTools.subset").setLevel(logging.WARNING)  # tells of every glyph that a PDF takes
     paths = [Path(path) for path in paths]
     for path in paths:
         if path.suffix not in FORMATS:

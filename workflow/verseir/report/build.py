@@ -15,7 +15,7 @@ from verseir.report import effects, sections, sentences
 from verseir.report.effects import Cells
 from verseir.report.figure import inline_svg
 from verseir.report.formats import count, quantity
-from verseir.report.markup import Words
+from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
 from verseir.report.standings import Standing, main_measures, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
@@ -69,6 +69,7 @@ def report_context(results: Path) -> dict[str, Any]:
         "names": sorted(names),
         "brief": _brief(found, measures, by_corpus),
         "title": study.get("title") or study["study"],
+        "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
         "manifest": manifest,
         "manifest_json": json.dumps(manifest, ensure_ascii=False, indent=2),

@@ -48,7 +48,7 @@ def places_of(cells: Cells, corpus: str) -> list[Place]:
 
 
 def rank(means: Means, system: str, among: Sequence[str]) -> tuple[int, int, bool]:
-    """The rank of ``system`` among ``among`` (those that have a mean), how many those are, and whether others share it."""
+    """The rank of ``system`` among those of ``among`` that have a mean, how many these are, whether it is shared."""
     values = {name: means[name]["mean"] for name in among if name in means}
     own = values[system]
     return (
@@ -76,7 +76,7 @@ def scales(cells: Cells, corpus: str) -> list[Scale]:
 
 
 def _scale(places: Sequence[Place]) -> list[Scale]:
-    first = {register: place for register, place in reversed([(place.register, place) for place in places])}
+    first = {place.register: place for place in reversed(places)}
     wording = first.get("quoting") or first.get("half-remembered")
     return [Scale(wording, first["abstract"])] if wording and "abstract" in first else []
 

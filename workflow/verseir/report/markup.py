@@ -41,5 +41,11 @@ class Words:
         return Markup("").join(whole.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
 
 
+def is_arabic(text: str) -> bool:
+    """Whether most letters of ``text`` are Arabic."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * len(re.findall(f"[{ARABIC}]", "".join(letters))) > len(letters)
+
+
 def _arabic(text: str) -> Markup:
     return Markup('<bdi lang="ar" dir="rtl">{}</bdi>').format(text)

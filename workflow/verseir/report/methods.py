@@ -13,7 +13,8 @@ from verseir.report.formats import listing
 NAMED = ("bm25s", "numpy", "polars", "scipy", "statsmodels", "sentence-transformers", "torch", "ir_measures")
 
 PAPER = (
-    "The paper whose effects are looked for is Zouak, Mani, Said Chikh and Ouahioune (2026), What the Query Remembers: Query "
+    "The paper whose effects are looked for is Zouak, Mani, Said Chikh and Ouahioune (2026), What the Query "
+    "Remembers: Query "
     "Abstraction Governs Lexical and Dense Retrieval of Classical Arabic Poetry, arXiv:2610.31821."
 )
 
@@ -38,7 +39,8 @@ def _ranking(study: Mapping[str, Any]) -> str:
         f"A poem is indexed in windows of {size} consecutive verse{'s' if size > 1 else ''}, one every "
         f"{f'{stride} verses' if stride > 1 else 'verse'}; a shorter poem is one window. A poem’s score is the highest "
         "of its windows. Poems are ordered by score (float32), highest first, and poems with the same score by their "
-        f"identifier, bytewise. Dense search is exact: no approximate index is used. Lists hold {study['depth']:,} poems. "
+        "identifier, bytewise. Dense search is exact: no approximate index is used. Lists hold "
+        f"{study['depth']:,} poems. "
         "BM25 (Robertson and Zaragoza, 2009) does not retrieve a poem that shares no term with the query. Fusion is by "
         "reciprocal rank (Cormack, Clarke and Büttcher, 2009)."
     )
@@ -46,9 +48,11 @@ def _ranking(study: Mapping[str, Any]) -> str:
 
 def _measures(study: Mapping[str, Any]) -> str:
     return (
-        f"Measures are named as in ir_measures and see ranks only: {listing(study['measures'])}. A mean is over all queries "
+        f"Measures are named as in ir_measures and see ranks only: {listing(study['measures'])}. A mean is "
+        "over all queries "
         "of its set; a query without an answer scores 0. Each mean has a 95% bootstrap interval, bias-corrected and "
-        f"accelerated (Efron, 1987), from {study['bootstrap']:,} resamples of queries, or of poems where queries share one, "
+        f"accelerated (Efron, 1987), from {study['bootstrap']:,} resamples of queries, or of poems where "
+        "queries share one, "
         f"with seed {study['seed']}; where all queries score 0, or all 1, it is that of Clopper and Pearson (1934)."
     )
 
@@ -57,7 +61,8 @@ def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
     if contrasts.is_empty():
         return "No differences were tested in this study."
     families = [
-        f"{family['family']} (every system against {'the best one' if family['baseline'] == 'best' else family['baseline']}; "
+        f"{family['family']} (every system against "
+        f"{'the best one' if family['baseline'] == 'best' else family['baseline']}; "
         f"{listing(family.get('measures', []))}"
         + (
             f"; corrected within each {listing([part.replace('_', ' ') for part in family['per']])}"
@@ -71,19 +76,24 @@ def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
     parts = [f"Declared famil{'y' if len(families) == 1 else 'ies'} of tests: {listing(families)}."]
     if any("mcnemar" in test.lower() for test in used):
         parts.append(
-            "Two systems on a binary measure and independent queries are compared with the exact test of McNemar (1947) "
+            "Two systems on a binary measure and independent queries are compared with the exact test of "
+            "McNemar (1947) "
             "and the score interval of Tango (1998)."
         )
     if any("flip" in test.lower() for test in used):
         parts.append(
-            "Graded measures, and queries that share a poem, are compared with a paired sign-flip test (Fisher, 1935) of "
-            f"{study['flips']:,} flips, p counted with the observed one (Phipson and Smyth, 2010), or of all flips where they "
-            "are fewer; whole poems are flipped where queries share one. A paired t test stands beside it, for comparison."
+            "Graded measures, and queries that share a poem, are compared with a paired sign-flip test "
+            "(Fisher, 1935) of "
+            f"{study['flips']:,} flips, p counted with the observed one (Phipson and Smyth, 2010), or of all "
+            "flips where they "
+            "are fewer; whole poems are flipped where queries share one. A paired t test stands beside it, for "
+            "comparison."
         )
     parts.append("p values are corrected within their family by the method of Holm (1979).")
     if any(family["baseline"] == "best" for family in study["contrasts"]):
         parts.append(
-            "The best system is the one with the highest mean on the same queries; the correction does not allow for that "
+            "The best system is the one with the highest mean on the same queries; the correction does not "
+            "allow for that "
             "choice."
         )
     return " ".join(parts)
@@ -91,10 +101,14 @@ def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
 
 def _verdicts() -> str:
     return (
-        "A system is separated from the best where Holm’s p is below 0.05 and the 95% interval of the difference excludes "
-        "zero; otherwise it is not separated, which does not mean that the two are equal. Intervals are not corrected for the "
-        "number of tests, so one may exclude zero where Holm’s p does not fall below 0.05. Statements on registers and on "
-        "explanations compare means; where they speak of intervals, those are of the two means, and on the same queries "
+        "A system is separated from the best where Holm’s p is below 0.05 and the 95% interval of the "
+        "difference excludes "
+        "zero; otherwise it is not separated, which does not mean that the two are equal. Intervals are not "
+        "corrected for the "
+        "number of tests, so one may exclude zero where Holm’s p does not fall below 0.05. Statements on "
+        "registers and on "
+        "explanations compare means; where they speak of intervals, those are of the two means, and on the "
+        "same queries "
         "non-overlap asks for more than a paired test would."
     )
 

@@ -29,7 +29,7 @@ NOTABLE_SHARE = 0.01
 
 
 class Cell(NamedTuple):
-    """``text`` is shown, ``small`` below it; ``sort`` orders the column; ``mark`` names a style and is told in words."""
+    """``text`` is shown, ``small`` below it; ``sort`` orders the column; ``mark`` is shown as a sign and in words."""
 
     text: str
     sort: float | str | None = None
@@ -187,7 +187,8 @@ def cost_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for (corpus, system), frame in sorted(costs.partition_by(["corpus", "system"], as_dict=True).items()):
         halves = [_stage_cells(frame.filter(build)), _stage_cells(frame.filter(~build))]
-        seconds, memory, index = frame["seconds"].sum(), frame["peak_memory_mb"].max(), frame["index_mb"].sum()
+        seconds, index = sum(frame["seconds"].to_list()), sum(frame["index_mb"].drop_nulls().to_list())
+        memory = max(frame["peak_memory_mb"].drop_nulls().to_list(), default=None)
         rows.append(
             {
                 "corpus": corpus,
@@ -196,7 +197,7 @@ def cost_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
                 "search": halves[1],
                 "seconds": Cell(quantity(seconds), seconds),
                 "memory": Cell(quantity(memory), memory),
-                "index": Cell(quantity(index), index) if index else Cell("no index", 0.0),
+                "index": Cell(quantity(index), index) if index else Cell("no index"),
                 "device": ", ".join(sorted(set(frame["device"].drop_nulls()))) or "not stated",
             }
         )
@@ -205,10 +206,10 @@ def cost_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _stage_cells(frame: pl.DataFrame) -> dict[str, Cell]:
     if frame.is_empty():
-        return {"texts": Cell("no step", 0.0), "rate": Cell("no step", 0.0)}
-    texts, seconds = frame["n_texts"].sum() or 0, frame["seconds"].sum()
+        return {"texts": Cell("no step"), "rate": Cell("no step")}
+    texts, seconds = sum(frame["n_texts"].drop_nulls().to_list()), sum(frame["seconds"].to_list())
     if not texts:
-        return {"texts": Cell("0", 0.0), "rate": Cell(NOT_ESTIMABLE, 0.0, "no new text")}
+        return {"texts": Cell("0", 0.0), "rate": Cell(NOT_ESTIMABLE, small="no new text")}
     rate = texts / seconds if seconds > 0 else None
     return {"texts": Cell(f"{texts:,}", texts), "rate": Cell(quantity(rate), rate)}
 
@@ -218,7 +219,7 @@ def stage_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for row in costs.sort("corpus", "system", "stage").iter_rows(named=True):
         texts = row["n_texts"]
-        no_rate = Cell(NOT_ESTIMABLE, 0.0, "no new text" if not texts else "")
+        no_rate = Cell(NOT_ESTIMABLE, small="no new text" if not texts else "")
         rows.append(
             row
             | {
@@ -230,7 +231,7 @@ def stage_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
                 "memory": Cell(quantity(row["peak_memory_mb"]), row["peak_memory_mb"]),
                 "index": Cell(quantity(row["index_mb"]), row["index_mb"])
                 if known(row["index_mb"])
-                else Cell("no index", 0.0),
+                else Cell("no index"),
                 "device": row["device"] or "not stated",
             }
         )
@@ -285,22 +286,21 @@ def audit_rows(audits: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[Mapping[str, Any]]) -> list[str]:
     """What the study asked, in sentences."""
     systems = sorted(set(leaderboard["system"]))
-    poems = {audit["corpus"]: audit.get("n_poems") for audit in audits}
+    poems = {audit["corpus"]: audit.get("n_poems", 0) for audit in audits}
     corpora = [
         f"{name} ({count(poems[name], 'poem')})" if poems.get(name) else name for name in sorted(study["corpora"])
     ]
     sets = []
     for name in sorted(study["query_sets"]):
-        n = leaderboard.filter(pl.col("query_set") == name)["n_queries"].max()
-        purpose = study["query_sets"][name].get("purpose", "known-item")
-        sets.append(f"{name} ({purpose}{', ' + count(n, 'query', 'queries') if n else ''})")
+        n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=0)
+        purpose = study["query_sets"][name].get("purpose", name)
+        told = [*([purpose] if purpose != name else []), *([count(n, "query", "queries")] if n else [])]
+        sets.append(f"{name} ({', '.join(told)})" if told else name)
     modes = sorted(set(leaderboard["mode"]), key=mode_order)
+    who = f"do {len(systems)} systems ({listing(systems)})" if len(systems) > 1 else f"does {systems[0]}"
     return [
-        f"How well do {count(len(systems), 'system')} ({listing(systems)}) find poems, and how far does the answer depend on "
-        "what the query remembers of the poem’s wording and on which text is indexed?"
-        if len(systems) > 1
-        else f"How well does {systems[0]} find poems, and how far does that depend on what the query remembers of the "
-        "poem’s wording and on which text is indexed?",
+        f"How well {who} find poems, and how far does the answer depend on what the query remembers of the poem’s "
+        "wording and on which text is indexed?",
         f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
         f"Indexed: {listing([_mode(name, study['modes']) for name in modes])}.",
     ]

@@ -62,7 +62,8 @@ def lead_finding(standing: Standing) -> Finding:
         bound = p_phrase("Holm p", largest) if len(separated) == 1 else p_phrase("largest Holm p", largest)
         names = listing([gap.system for gap in separated])
         others = names if len(separated) <= NAMED else f"all {len(separated)} other systems"
-        text = f"{leader.system} leads with {mean}. It is separated from {others} ({bound}); the nearest is {_gap(separated[0])}."
+        nearest = f"the nearest is {_gap(separated[0])}"
+        text = f"{leader.system} leads with {mean}. It is separated from {others} ({bound}); {nearest}."
         return Finding(about, "leads", text)
     parts = [f"{leader.system} has the highest mean, {mean}"]
     if level:
@@ -131,9 +132,11 @@ def effect_briefs(corpus: str, wording: Sequence[Finding], explanations: Sequenc
         return "; ".join(f"{finding.about}, {verdict}" for finding, verdict in zip(findings, told, strict=True))
 
     return [
-        f"The paper’s effect of wording on {corpus} (a lexical system ahead while the poem’s wording is remembered, behind "
+        f"The paper’s effect of wording on {corpus} (a lexical system ahead while the poem’s wording is "
+        "remembered, behind "
         f"where it is not): {verdicts(wording)}.",
-        f"The paper’s effect of explanations on {corpus} (better on abstract queries, worse on those that carry wording): "
+        f"The paper’s effect of explanations on {corpus} (better on abstract queries, worse on those that "
+        "carry wording): "
         f"{verdicts(explanations)}.",
     ]
 
@@ -190,7 +193,7 @@ def name_of(place: Place, places: Sequence[Place]) -> str:
 
 
 def wording_findings(cells: Cells, corpus: str, mode: str | None, kinds: Mapping[str, str]) -> list[Finding]:
-    """Whether a lexical system leads while wording is remembered and falls behind where it is not: the paper’s effect."""
+    """Whether the lexical systems lead while wording is remembered and fall behind where it is not."""
     about = "wording and the lexical system"
     lexicals = sorted(name for name, kind in kinds.items() if kind == "bm25")
     dense = sorted(name for name, kind in kinds.items() if kind == "dense")
@@ -226,7 +229,8 @@ def _wording_finding(about: str, mode: str, wording: Rivalry, abstract: Rivalry)
     system = wording.lexical["system"]
     text = (
         f"In mode {mode}, {system} is {_against(wording)}, and {_against(abstract)}. "
-        f"The paper’s effect, that which retriever wins depends on how much wording the query carries, {verdict}: {meaning}."
+        "The paper’s effect, that which retriever wins depends on how much wording the query carries, "
+        f"{verdict}: {meaning}."
     )
     apart = [effects.overlap(end.lexical, end.dense) is False for end in (wording, abstract)]
     basis = {
@@ -303,7 +307,8 @@ def _explanation_verdict(cells: Cells, scale: effects.Scale, verses: str, mode: 
     total = len({change.system for change in ends[0]} & {change.system for change in ends[1]})
     if not total:
         return "cannot be seen", "No system was searched in both modes at both ends of the scale.", ""
-    effect = f"The paper’s effect, that explanations raise abstract queries and lower {scale.wording.register} ones, {verdict}"
+    wording = scale.wording.register
+    effect = f"The paper’s effect, that explanations raise abstract queries and lower {wording} ones, {verdict}"
     if not systems:
         none = f"in the means of none of {count(total, 'system')}"
         return verdict, f"{effect}: it holds {none}.", none

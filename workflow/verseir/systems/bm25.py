@@ -226,7 +226,7 @@ class Bm25Index:
                     starts=np.concatenate([[0], np.cumsum(np.bincount(poem_of))]),
                 ),
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{source} holds no BM25 index that can be read: {error}", hint=hint) from error
 
 

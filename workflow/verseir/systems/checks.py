@@ -10,7 +10,7 @@ import numpy as np
 
 from verseir.faults import UserError
 from verseir.systems.encoders import Encoder
-from verseir.systems.prepare import ROLES
+from verseir.systems.identity import ROLES, Role
 
 #: The least cosine between a text encoded alone and in a batch. Padding and pooling faults fall far below it.
 LEAST_COSINE = 0.999
@@ -110,7 +110,7 @@ def _distinct(encoder: Encoder, texts: list[str], vectors: np.ndarray) -> Check:
     return Check("texts differ", most < 1 - 1e-6, observed, "all texts have one vector")
 
 
-def _prompt(encoder: Encoder, texts: list[str], role: str) -> Check:
+def _prompt(encoder: Encoder, texts: list[str], role: Role) -> Check:
     """The prompt is in what the encoder sees, and something of the text follows it."""
     name = f"prompt of the {role}"
     prompt = encoder.identity.entry["prompts"][role]
@@ -127,7 +127,7 @@ def _prompt(encoder: Encoder, texts: list[str], role: str) -> Check:
     return Check(name, True, f"seen: '{prompt}'")
 
 
-def _roles(encoder: Encoder, vectors: dict[str, np.ndarray]) -> Check:
+def _roles(encoder: Encoder, vectors: dict[Role, np.ndarray]) -> Check:
     """A text as a query and as a document: different where prompts or adapters differ, else the same."""
     entry = encoder.identity.entry
     tasks = entry.get("tasks", {})
@@ -139,13 +139,14 @@ def _roles(encoder: Encoder, vectors: dict[str, np.ndarray]) -> Check:
     return Check("roles agree", least > LEAST_COSINE, observed, "one role is treated in another way without reason")
 
 
-def _rates(encoder: Encoder, texts: list[str], role: str) -> list[Check]:
+def _rates(encoder: Encoder, texts: list[str], role: Role) -> list[Check]:
     counts = encoder.count_tokens(texts, role)
     truncated, unknown = counts.truncated_share, counts.unknown_token_share
     cut, name = f"{truncated:.1%} of {len(texts)} texts", "queries" if role == "query" else "documents"
+    foreign = "the encoder does not know this script"
     return [
         Check(f"{name} cut", truncated <= MUCH, cut, "raise `max_length`", hard=False),
-        Check(f"unknown tokens in {name}", unknown <= MUCH, f"{unknown:.1%}", "the vocabulary lacks this script", hard=False),
+        Check(f"unknown tokens in {name}", unknown <= MUCH, f"{unknown:.1%}", foreign, hard=False),
     ]
 
 

@@ -79,7 +79,7 @@ def claim_device(lock_folder: Path | None = None) -> Iterator[str]:
     finally:
         lock.release()
         if before is None:
-            del os.environ["CUDA_VISIBLE_DEVICES"]
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
         else:
             os.environ["CUDA_VISIBLE_DEVICES"] = before
 

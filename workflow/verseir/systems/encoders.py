@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from verseir.faults import UserError
-from verseir.systems.identity import Identity, identify
-from verseir.systems.prepare import Role, prepare
+from verseir.systems.identity import Identity, Role, identify
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,8 @@ class Encoder(ABC):
         return self.identity.revision
 
     def prepare(self, texts: list[str], role: Role) -> list[str]:
-        """The exact strings that the encoder reads: the entry's preset, after the role's prompt."""
-        return prepare(texts, role, self.identity.entry)
+        """The exact strings that the encoder reads, see ``Identity.prepare``."""
+        return self.identity.prepare(texts, role)
 
     def encode(self, texts: list[str], role: Role) -> np.ndarray:
         """float32 [n, d], one row per text; rows of length 1 where the entry says ``normalise``."""

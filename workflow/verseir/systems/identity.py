@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from verseir.arabic.presets import normalise
 from verseir.systems.sources import Source, locate
+
+Role = Literal["query", "document"]
+ROLES: tuple[Role, ...] = ("query", "document")
 
 #: Rises when a change of this package changes vectors: pooling, scaling, a conversion of weights.
 VERSION = 1
+KEY_BYTES = 16
 
-#: Settings that change vectors. Presets and prompts do too, but they are in the strings that are encoded.
-SETTINGS = ("loader", "dtype", "pooling", "padding_side", "max_length", "normalise", "dimension", "tasks")
+#: Settings that change vectors. Presets, prompts and adapters do too, but those are in the keys of the texts.
+SETTINGS = ("loader", "dtype", "pooling", "padding_side", "max_length", "normalise", "dimension")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """An encoder without its weights.
+    """An encoder without its weights: what names its vectors, and the strings that it would read.
 
     Attributes:
         entry: its entry in the registry, defaults filled in.
         source: where the weights come from.
-        key: a hash of all that changes the vector of a string.
+        key: a hash of all that changes the vector of a prepared string.
     """
 
     entry: dict[str, Any]
@@ -41,6 +47,19 @@ class Identity:
     @property
     def revision(self) -> str:
         return self.source.revision
+
+    def prepare(self, texts: Iterable[str], role: Role) -> list[str]:
+        """The exact strings that the encoder reads: each text under the entry's preset, after the role's prompt."""
+        preset, prompt = self.entry["text"], self.entry["prompts"][role]
+        return [prompt + normalise(text, preset) for text in texts]
+
+    def text_keys(self, prepared: Iterable[str], role: Role) -> list[bytes]:
+        """A key of 16 bytes for each prepared string. A string has one vector, whatever its role.
+
+        An adapter is part of the key: two roles may differ in nothing else.
+        """
+        adapter = self.entry.get("tasks", {}).get(role, "")
+        return [hashlib.blake2b(f"{adapter}\0{text}".encode(), digest_size=KEY_BYTES).digest() for text in prepared]
 
 
 def identify(entry: dict[str, Any]) -> Identity:

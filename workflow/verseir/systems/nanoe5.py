@@ -174,8 +174,8 @@ def _write(weights: Weights, tokenizer: Path, folder: Path) -> None:
         "hidden_act": "gelu",
         "pad_token_id": weights.padding,
     }
-    tokens = {"bos": "<s>", "eos": "</s>", "cls": "<s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>", "mask": "<mask>"}
-    special = {f"{role}_token": token for role, token in tokens.items()}
+    roles, tokens = "bos eos cls sep pad unk mask", "<s> </s> <s> </s> <pad> <unk> <mask>"
+    special = {f"{role}_token": token for role, token in zip(roles.split(), tokens.split(), strict=True)}
     _write_json(folder / "config.json", configuration)
     _write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", **special})
 

@@ -105,14 +105,14 @@ def squared_norms(vectors, out):
 
 
 @njit(cache=True)
-def _decided(candidate, threshold, margin):
+def _decided(candidate, margin):
     """Whether the best chunk of a poem by approximate score is the best one by exact score.
 
-    It is when each other chunk of the poem was seen, and lies further below than errors reach (``margin`` on each
-    side): whatever lies within reach is above the threshold, so it was seen, and the best of it is ``second``.
+    It is when every other chunk lies further below than errors reach (``margin`` on each side). Chunks below the
+    threshold were not looked at, but none of them is the best of a poem among the first ``depth``: the threshold is
+    never above the exact score of the last of these less ``margin``.
     """
-    reach = np.float64(candidate.best) - 2.0 * margin
-    return np.float64(candidate.second) < reach and reach >= np.float64(threshold)
+    return np.float64(candidate.second) < np.float64(candidate.best) - 2.0 * margin
 
 
 @njit(cache=True)
@@ -149,7 +149,7 @@ def _shrink(candidates, n, depth, threshold, margin, query, vectors, order, star
         keys = np.empty(n, dtype=np.int64)
         for i in range(n):
             place = np.int64(candidates[i].place)
-            if _decided(candidates[i], threshold, margin):
+            if _decided(candidates[i], margin):
                 top = np.float32(_inner_product(query, vectors[order[place]], sums))
             else:
                 place, top = _best_chunk(candidates[i].poem, query, vectors, order, starts, sums)
@@ -249,11 +249,11 @@ def dense_finish(depth, starts, order, vectors, queries, margins, candidates, fi
     head = np.full(len(order), -1, dtype=np.int64)
     after = np.empty(candidates.size, dtype=np.int64)
     for q in range(len(filled)):
-        n, threshold = _prune(candidates[q], filled[q], depth, thresholds[q], margins[q])
+        n, thresholds[q] = _prune(candidates[q], filled[q], depth, thresholds[q], margins[q])
         filled[q] = n
         for i in range(n):
             place = np.int64(candidates[q, i].place)
-            if _decided(candidates[q, i], threshold, margins[q]):
+            if _decided(candidates[q, i], margins[q]):
                 after[q * capacity + i] = head[place]
                 head[place] = q * capacity + i
             else:

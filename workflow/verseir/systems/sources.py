@@ -73,14 +73,15 @@ def locate(entry: dict[str, Any]) -> Source:
             return Source("path", str(folder), f"files {digest[:12]}", digest, _code_revision(entry, folder))
         log.warning("%s: the path '%s' is not a folder: looking further", entry["name"], folder)
     if "package" in entry and (files := package_files(entry)):
-        version = importlib.metadata.version(entry["package"]["name"])
-        place = package_folder(entry["package"]["module"]) / entry["package"]["folder"]
-        revision = f"{entry['package']['name']}=={version}"
-        return Source("package", str(place), revision, content_hash(files), _code_revision(entry, place))
+        place = files[0].parent if entry["loader"] in LOADER_FILES else _package_place(entry)
+        return Source("package", str(place), _version(entry), content_hash(files), _code_revision(entry, place))
     if "hub" in entry:
         commit = entry["revision"]
         if commit == UNPINNED:
-            commit = newest_commit(entry["hub"], entry)
+            try:
+                commit = newest_commit(entry["hub"])
+            except LookupError as error:
+                raise not_at_hand(entry, str(error)) from error
         code = entry.get("code_revision") if entry["remote_code"] else None
         if code == UNPINNED:
             code = _code_revision(entry, snapshot(entry, commit))
@@ -100,8 +101,22 @@ def package_files(entry: dict[str, Any]) -> list[Path]:
         files = [(package_folder(module), name) for module, name in LOADER_FILES[entry["loader"]]]
         paths = [folder / name for folder, name in files if folder]
         return paths if len(paths) == len(files) and all(path.is_file() for path in paths) else []
+    place = _package_place(entry)
+    return files_of(place) if place.is_dir() else []
+
+
+def _package_place(entry: dict[str, Any]) -> Path:
+    """The folder of the model in its package; one that does not exist when the package is not installed."""
     folder = package_folder(entry["package"]["module"])
-    return files_of(folder / entry["package"]["folder"]) if folder else []
+    return (folder or Path(entry["package"]["module"])) / entry["package"]["folder"]
+
+
+def _version(entry: dict[str, Any]) -> str:
+    name = entry["package"]["name"]
+    try:
+        return f"{name}=={importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{name}, version unknown"  # a module on the path that pip did not install
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -183,11 +198,11 @@ def _cached(entry: dict[str, Any], commit: str) -> Path | None:
     return folder if any(True for pattern in patterns for _ in folder.glob(pattern)) else None
 
 
-def newest_commit(hub: str, entry: dict[str, Any]) -> str:
+def newest_commit(hub: str) -> str:
     """The commit of the main branch of a hub repository: the one in the local cache, else the hub's newest.
 
     Raises:
-        UserError: neither can be had.
+        LookupError: neither can be had; it says why.
     """
     from huggingface_hub import HfApi, constants
 
@@ -195,11 +210,11 @@ def newest_commit(hub: str, entry: dict[str, Any]) -> str:
     if reference.is_file():
         return reference.read_text(encoding="utf-8").strip()
     if constants.HF_HUB_OFFLINE:
-        raise not_at_hand(entry, f"the newest commit of {hub} is not known and HF_HUB_OFFLINE is set")
+        raise LookupError("HF_HUB_OFFLINE is set")
     try:
-        return HfApi().model_info(hub).sha
+        return str(HfApi().model_info(hub).sha)
     except Exception as error:  # whatever the network or the hub says
-        raise not_at_hand(entry, f"{type(error).__name__}: {error}") from error
+        raise LookupError(f"{type(error).__name__}: {error}") from error
 
 
 def _code_revision(entry: dict[str, Any], folder: Path) -> str | None:
@@ -212,7 +227,14 @@ def _code_revision(entry: dict[str, Any], folder: Path) -> str | None:
     references = [reference for reference in configuration.get("auto_map", {}).values() if "--" in str(reference)]
     if not references:
         return None  # the code lies beside the weights: their revision pins it
-    return newest_commit(references[0].partition("--")[0], entry)
+    hub = references[0].partition("--")[0]
+    try:
+        return newest_commit(hub)
+    except LookupError as error:
+        raise UserError(
+            f"the commit of {hub}, whose code '{entry['name']}' runs, is not known: {error}",
+            hint="pin `code_revision` of its entry, or run once where there is a network",
+        ) from error
 
 
 def not_at_hand(entry: dict[str, Any], reason: str = "") -> UserError:

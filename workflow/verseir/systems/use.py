@@ -9,11 +9,10 @@ import numpy as np
 
 from verseir.systems.devices import cpu_threads
 from verseir.systems.encoders import Encoder, TokenCounts
-from verseir.systems.identity import Identity
-from verseir.systems.prepare import Role
+from verseir.systems.identity import Identity, Role
 
 #: Texts handed over at once; the package makes its own small batches of them.
-TEXTS = 512
+TEXTS = 128
 UNKNOWN = 0
 
 

@@ -1,13 +1,12 @@
 """Vectors on disk, found by the string that was encoded: encoded once, kept through a kill, shared by all studies.
 
-A store is a folder of shards. A shard is two files that never change: ``<name>.npy`` (float32 [n, d]) and, renamed into
-place after it, ``<name>.keys`` (a header with sizes and checksums, then n keys of 16 bytes). Several processes may write
-at once: each makes shards of its own.
+A store is a folder of shards. A shard is two files that never change: ``<name>.npy`` (float32 [n, d]) and, renamed
+into place after it, ``<name>.keys`` (a header with sizes and checksums, then n keys of 16 bytes). Several processes may
+write at once: each makes shards of its own.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import struct
@@ -23,7 +22,7 @@ import numpy as np
 
 from verseir.atomic import atomic_path
 from verseir.faults import UserError
-from verseir.systems.prepare import Role
+from verseir.systems.identity import KEY_BYTES, Identity, Role
 from verseir.systems.progress import Progress
 from verseir.systems.sources import cache_folder
 
@@ -31,89 +30,73 @@ log = logging.getLogger(__name__)
 
 HEADER = struct.Struct("<8sIIII")  # magic, rows, columns, checksum of the keys, checksum of the vectors' file
 MAGIC = b"verseir1"
-KEY_BYTES = 16
 
 
-class Source(Protocol):
+class BatchEncoder(Protocol):
     """What a store asks of an encoder (see ``encoders.Encoder``)."""
 
     @property
     def key(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def dimension(self) -> int: ...
-
-    def prepare(self, texts: list[str], role: Role) -> list[str]: ...
 
     def batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
 
 
 @dataclass(frozen=True)
 class EncodeReport:
-    """What ``encode_missing`` did: distinct strings asked for, those encoded now, and the seconds that took."""
+    """What ``encode_missing`` did: distinct prepared strings, those encoded now, and the seconds that took."""
 
     n_texts: int
     n_encoded: int
     seconds: float
 
 
-def store_root() -> Path:
-    """The folder of all stores."""
-    return cache_folder() / "vectors"
-
-
 class VectorStore:
-    """The vectors of one encoder, in ``root / encoder_key``. Strings are prepared ones, see ``prepare.prepare``."""
+    """The vectors of one encoder.
 
-    def __init__(self, root: Path, encoder_key: str):
-        self.folder = Path(root) / encoder_key
-        self.encoder_key = encoder_key
+    Args:
+        identity: of the encoder; its weights are not needed to read vectors.
+        root: the folder of all stores, by default ``vectors`` in the cache folder.
+    """
+
+    def __init__(self, identity: Identity, root: Path | None = None):
+        self.identity = identity
+        self.folder = (root or cache_folder() / "vectors") / identity.key
         self._places: dict[bytes, tuple[str, int]] = {}
         self._known: set[str] = set()
         self._checked: set[str] = set()
 
-    def missing(self, prepared: Sequence[str]) -> list[str]:
-        """The distinct strings that have no vector yet, in their order."""
-        self._look()
-        distinct = list(dict.fromkeys(prepared))
-        keys = _keys(distinct)
-        self._check_shards_of(keys)
-        return [text for text, key in zip(distinct, keys, strict=True) if key not in self._places]
+    def missing(self, texts: Sequence[str], role: Role) -> list[str]:
+        """The distinct prepared strings of ``texts`` that have no vector yet, in their order."""
+        return list(self._missing(list(dict.fromkeys(self.identity.prepare(texts, role))), role).values())
 
-    def get(self, prepared: Sequence[str]) -> np.ndarray:
-        """float32 [n, d]: the vector of each string.
+    def get(self, texts: Sequence[str], role: Role) -> np.ndarray:
+        """float32 [n, d]: the vector of each text.
 
         Raises:
-            UserError: some strings have none.
+            UserError: some texts have none.
         """
         self._look()
-        keys = _keys(prepared)
+        keys = self.identity.text_keys(self.identity.prepare(texts, role), role)
         self._check_shards_of(keys)
         lacking = len({key for key in keys if key not in self._places})
         if lacking:
             raise UserError(
-                f"{lacking} of {len(set(keys))} texts have no vector in {self.folder}",
+                f"{lacking} of {len(set(keys))} texts have no vector of '{self.identity.name}' in {self.folder}",
                 hint="run the encode step: it encodes what is missing",
             )
         by_shard: dict[str, list[tuple[int, int]]] = {}
         for position, key in enumerate(keys):
             name, row = self._places[key]
             by_shard.setdefault(name, []).append((row, position))
-        vectors = np.empty((0, 0), np.float32)
+        vectors = np.empty((len(keys), self.identity.dimension), np.float32)
         for name, places in by_shard.items():
-            shard = np.load(self._vectors_path(name), mmap_mode="r")
-            if not vectors.size:
-                vectors = np.empty((len(keys), shard.shape[1]), np.float32)
             rows, positions = np.array(sorted(places), np.int64).T
-            vectors[positions] = shard[rows]
+            vectors[positions] = np.load(self._vectors_path(name), mmap_mode="r")[rows]
         return vectors
 
     def encode_missing(
         self,
-        encoder: Source,
+        encoder: BatchEncoder,
         texts_by_role: Mapping[Role, Sequence[str]],
         *,
         flush_seconds: float = 5.0,
@@ -122,36 +105,38 @@ class VectorStore:
         """Encode what has no vector yet. A killed call loses at most what it did since its last flush.
 
         Args:
-            encoder: the encoder whose key this store has.
-            texts_by_role: texts of the queries and of the documents, not prepared; repeats cost nothing.
+            encoder: the encoder whose identity this store has.
+            texts_by_role: texts of the queries and of the documents; repeats cost nothing.
             flush_seconds, flush_texts: write a shard when either is reached.
 
         Raises:
             UserError: the encoder is another one, or gives vectors of another length than promised.
         """
-        if encoder.key != self.encoder_key:
-            raise UserError(f"{self.folder} does not hold the vectors of '{encoder.name}'", hint=f"its key is {encoder.key}")
+        if encoder.key != self.identity.key:
+            raise UserError(f"{self.folder} holds the vectors of '{self.identity.name}', not those of {encoder.key}")
         started = time.monotonic()
-        asked: set[str] = set()
-        work: list[tuple[Role, list[str]]] = []
+        n_texts = 0
+        planned: set[bytes] = set()
+        work: list[tuple[Role, dict[bytes, str]]] = []
         for role, texts in sorted(texts_by_role.items()):
-            prepared = [text for text in dict.fromkeys(encoder.prepare(list(texts), role)) if text not in asked]
-            asked.update(prepared)
-            work.append((role, self.missing(prepared)))
-        total = sum(len(texts) for _, texts in work)
-        with Progress(total, encoder.name) as progress:
-            for role, prepared in work:
-                writer = _Writer(self, _keys(prepared), encoder.dimension, flush_seconds, flush_texts)
+            prepared = list(dict.fromkeys(self.identity.prepare(texts, role)))
+            n_texts += len(prepared)
+            missing = self._missing(prepared, role)
+            work.append((role, {key: text for key, text in missing.items() if key not in planned}))
+            planned.update(missing)
+        with Progress(len(planned), self.identity.name) as progress:
+            for role, new in work:
+                writer = _Writer(self, list(new), flush_seconds, flush_texts)
                 try:
-                    for rows, vectors in encoder.batches(prepared, role):
+                    for rows, vectors in encoder.batches(list(new.values()), role):
                         writer.add(rows, vectors)
                         progress.add(len(rows))
                 finally:  # an interrupt or an error keeps what is done
                     writer.flush()
-        return EncodeReport(len(asked), total, time.monotonic() - started)
+        return EncodeReport(n_texts, len(planned), time.monotonic() - started)
 
     def __len__(self) -> int:
-        """The number of strings that have a vector."""
+        """The number of prepared strings that have a vector."""
         self._look()
         return len(self._places)
 
@@ -170,6 +155,13 @@ class VectorStore:
         self._known.add(name)
         self._checked.add(name)
         self._place(name, keys)
+
+    def _missing(self, prepared: list[str], role: Role) -> dict[bytes, str]:
+        """The distinct prepared strings without a vector, by their keys."""
+        self._look()
+        keys = self.identity.text_keys(prepared, role)
+        self._check_shards_of(keys)
+        return {key: text for key, text in zip(keys, prepared, strict=True) if key not in self._places}
 
     def _vectors_path(self, name: str) -> Path:
         return self.folder / f"{name}.npy"
@@ -199,7 +191,8 @@ class VectorStore:
         if len(joined) != rows * KEY_BYTES or zlib.crc32(joined) != checksum:
             return self._ignore(name, "its keys are not whole")
         vectors = self._vectors_path(name)
-        if not vectors.is_file() or vectors.stat().st_size < 4 * rows * columns:
+        whole = vectors.is_file() and vectors.stat().st_size >= 4 * rows * columns
+        if not whole or columns != self.identity.dimension:
             return self._ignore(name, "its vectors are not whole")
         return [joined[start : start + KEY_BYTES] for start in range(0, len(joined), KEY_BYTES)]
 
@@ -229,16 +222,17 @@ class VectorStore:
 class _Writer:
     """Gathers batches and writes them as shards, by time and by number."""
 
-    def __init__(self, store: VectorStore, keys: list[bytes], dimension: int, seconds: float, texts: int):
-        self.store, self.keys, self.dimension, self.seconds, self.texts = store, keys, dimension, seconds, texts
+    def __init__(self, store: VectorStore, keys: list[bytes], seconds: float, texts: int):
+        self.store, self.keys, self.seconds, self.texts = store, keys, seconds, texts
         self.rows: list[np.ndarray] = []
         self.parts: list[np.ndarray] = []
         self.flushed = time.monotonic()
 
     def add(self, rows: np.ndarray, vectors: np.ndarray) -> None:
-        if vectors.shape[1] != self.dimension:
+        promised = self.store.identity.dimension
+        if vectors.shape[1] != promised:
             raise UserError(
-                f"the encoder gives vectors of length {vectors.shape[1]}, not {self.dimension}",
+                f"'{self.store.identity.name}' gives vectors of length {vectors.shape[1]}, not {promised}",
                 hint="correct `dimension` of its entry in the registry",
             )
         self.rows.append(rows)
@@ -250,10 +244,6 @@ class _Writer:
         if self.rows:
             self.store.add([self.keys[row] for row in np.concatenate(self.rows)], np.concatenate(self.parts))
         self.rows, self.parts, self.flushed = [], [], time.monotonic()
-
-
-def _keys(prepared: Sequence[str]) -> list[bytes]:
-    return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest() for text in prepared]
 
 
 def _checksum(path: Path) -> int:

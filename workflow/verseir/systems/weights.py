@@ -71,7 +71,10 @@ def _convert(folder: Path, pickled: list[Path], target: Path) -> None:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.symlink_to(path.resolve())
         for path in pickled:
-            state = torch.load(path, map_location="cpu", weights_only=True)
+            try:
+                state = torch.load(path, map_location="cpu", weights_only=True)
+            except Exception as error:  # the restricted unpickler refuses all but tensors
+                raise UserError(f"{path} cannot be read as weights: {error}", hint="choose another revision") from error
             copy = (made / path.relative_to(folder)).with_name(path.name.replace("pytorch_model", "model"))
             copy.parent.mkdir(parents=True, exist_ok=True)
             # safetensors refuses tensors that share memory: tied weights are written twice

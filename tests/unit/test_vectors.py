@@ -1,0 +1,332 @@
+"""The store of vectors: encoded once, found by content, kept through kills and faults."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from verseir.faults import UserError
+from verseir.systems.encoders import Encoder, TokenCounts, load_encoder
+from verseir.systems.identity import Identity
+from verseir.systems.registry import load_registry
+from verseir.systems.sources import Source
+from verseir.systems.vectors import VectorStore
+
+ROOT = Path(__file__).parents[2]
+DIMENSION = 8
+
+
+class HashEncoder(Encoder):
+    """Vectors made of a hash of the string, in batches of 10; counts what it encodes."""
+
+    def __init__(self, key="k" * 8, dimension=DIMENSION, tasks=None, fail_after=None):
+        prompts = {"query": "q: ", "document": ""}
+        entry = {"name": "hash", "text": "light", "prompts": prompts, "dimension": DIMENSION, "normalise": True}
+        entry |= {"tasks": tasks} if tasks else {}
+        super().__init__(Identity(entry, Source("path", "", "", ""), key), "cpu")
+        self.length, self.fail_after, self.encoded = dimension, fail_after, []
+
+    def _raw_batches(self, prepared, role):
+        adapter = self.identity.entry.get("tasks", {}).get(role, "")
+        for start in range(0, len(prepared), 10):
+            rows = np.arange(start, min(start + 10, len(prepared)))
+            if self.fail_after is not None and len(self.encoded) >= self.fail_after:
+                raise KeyboardInterrupt
+            self.encoded += [prepared[row] for row in rows]
+            strings = [(adapter + prepared[row]).encode() for row in rows]
+            digests = [list(hashlib.blake2b(string, digest_size=self.length).digest()) for string in strings]
+            yield rows, np.array(digests, np.float32) + 1
+
+    def count_tokens(self, texts, role):
+        return TokenCounts(*(np.zeros(len(texts), np.int64) for _ in range(3)))
+
+    def seen(self, prepared):
+        return prepared
+
+
+@pytest.fixture
+def encoder():
+    return HashEncoder()
+
+
+def store_of(encoder, root):
+    return VectorStore(encoder.identity, root)
+
+
+def test_each_string_is_encoded_once(tmp_path, encoder):
+    store = store_of(encoder, tmp_path)
+    report = store.encode_missing(encoder, {"query": ["a", "b", "a"], "document": ["a", "c", "q: b", "كِتَاب", "كتاب"]})
+    # "q: b" is a document that reads like the prepared query b; both spellings of a word are one string
+    assert sorted(encoder.encoded) == sorted(["a", "c", "q: a", "q: b", "كتاب"])
+    assert (report.n_texts, report.n_encoded) == (6, 5)
+    again = store_of(encoder, tmp_path).encode_missing(encoder, {"query": ["b", "d"], "document": ["c"]})
+    assert (again.n_texts, again.n_encoded) == (3, 1)
+    assert encoder.encoded[-1] == "q: d"
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    parts=st.lists(st.lists(st.text("abc ً", max_size=3), max_size=30), min_size=1, max_size=4),
+    flush=st.integers(1, 40),
+)
+def test_get_gives_what_the_encoder_gives(tmp_path_factory, parts, flush):
+    encoder = HashEncoder()
+    root = tmp_path_factory.mktemp("store")
+    for texts in parts:
+        store_of(encoder, root).encode_missing(encoder, {"document": texts}, flush_texts=flush)
+    asked = [text for texts in reversed(parts) for text in texts]
+    vectors = store_of(encoder, root).get(asked, "document")
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(asked), DIMENSION)
+    assert len(set(encoder.encoded)) == len(encoder.encoded)
+    if asked:
+        np.testing.assert_array_equal(vectors, encoder.encode(asked, "document"))
+
+
+def test_what_is_missing_is_said(tmp_path, encoder):
+    store = store_of(encoder, tmp_path)
+    store.encode_missing(encoder, {"document": ["a"]})
+    assert store.missing(["b", "a", "b", "c"], "document") == ["b", "c"]
+    assert store.missing(["a"], "query") == ["q: a"]
+    with pytest.raises(UserError, match="2 of 3 texts have no vector of 'hash'") as caught:
+        store.get(["a", "b", "c", "b"], "document")
+    assert "encode" in caught.value.hint
+    assert len(store) == 1
+
+
+def test_adapters_keep_roles_apart(tmp_path):
+    encoder = HashEncoder(tasks={"query": "one", "document": "two"})
+    encoder.identity.entry["prompts"] = {"query": "", "document": ""}
+    store = store_of(encoder, tmp_path)
+    assert store.encode_missing(encoder, {"query": ["a"], "document": ["a"]}).n_encoded == 2
+    assert (store.get(["a"], "query") != store.get(["a"], "document")).any()
+
+
+def test_another_encoder_is_refused(tmp_path, encoder):
+    with pytest.raises(UserError, match="holds the vectors of 'hash'"):
+        store_of(encoder, tmp_path).encode_missing(HashEncoder(key="other"), {"query": ["a"]})
+    with pytest.raises(UserError, match="length 5, not 8"):
+        store_of(encoder, tmp_path).encode_missing(HashEncoder(dimension=5), {"query": ["a"]})
+
+
+def test_keys_of_encoders_are_folders(tmp_path):
+    for key in ("one", "two"):
+        encoder = HashEncoder(key=key)
+        store_of(encoder, tmp_path).encode_missing(encoder, {"query": ["a"]})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path):
+    texts = [f"text {i}" for i in range(100)]
+    broken = HashEncoder(fail_after=60)
+    with pytest.raises(KeyboardInterrupt):
+        store_of(broken, tmp_path).encode_missing(broken, {"document": texts})
+    whole = HashEncoder()
+    assert store_of(whole, tmp_path).encode_missing(whole, {"document": texts}).n_encoded == 40
+    np.testing.assert_array_equal(store_of(whole, tmp_path).get(texts, "document"), whole.encode(texts, "document"))
+
+
+def damage_keys_short(folder):
+    next(folder.glob("*.keys")).write_bytes(next(folder.glob("*.keys")).read_bytes()[:-3])
+
+
+def damage_keys_header(folder):
+    next(folder.glob("*.keys")).write_bytes(b"")
+
+
+def damage_keys_bit(folder):
+    path = next(folder.glob("*.keys"))
+    path.write_bytes(path.read_bytes()[:-1] + bytes([path.read_bytes()[-1] ^ 1]))
+
+
+def damage_vectors_short(folder):
+    path = next(folder.glob("*.npy"))
+    path.write_bytes(path.read_bytes()[:-4])
+
+
+def damage_vectors_bit(folder):
+    path = next(folder.glob("*.npy"))
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+
+
+def damage_vectors_gone(folder):
+    next(folder.glob("*.npy")).unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_keys_short,
+        damage_keys_header,
+        damage_keys_bit,
+        damage_vectors_short,
+        damage_vectors_bit,
+        damage_vectors_gone,
+    ],
+)
+def test_a_damaged_shard_is_ignored_and_made_again(tmp_path, encoder, caplog, damage):
+    texts = ["a", "b", "c"]
+    store_of(encoder, tmp_path).encode_missing(encoder, {"document": texts})
+    damage(tmp_path / encoder.key)
+    store = store_of(encoder, tmp_path)
+    assert store.missing(texts, "document") == texts
+    assert "ignored" in caplog.text
+    assert store.encode_missing(encoder, {"document": texts}).n_encoded == 3
+    np.testing.assert_array_equal(store.get(texts, "document"), encoder.encode(texts, "document"))
+    with pytest.raises(UserError, match="1 of 1"):
+        store_of(encoder, tmp_path).get(["d"], "document")
+
+
+def test_a_damaged_shard_does_not_hide_a_sound_one(tmp_path, encoder):
+    """Two processes encoded the same texts; one of the two files has decayed since."""
+    for root in ("x", "y"):
+        store_of(encoder, tmp_path / root).encode_missing(encoder, {"document": ["a", "b"]})
+    folders = [tmp_path / root / encoder.key for root in ("x", "y")]
+    damage_vectors_bit(folders[0])
+    for path in folders[0].iterdir():
+        path.rename(folders[1] / path.name)
+    expected = encoder.encode(["a", "b"], "document")
+    np.testing.assert_array_equal(store_of(encoder, tmp_path / "y").get(["a", "b"], "document"), expected)
+
+
+def test_leftovers_of_a_killed_write_are_no_shards(tmp_path, encoder):
+    folder = tmp_path / encoder.key
+    folder.mkdir()
+    (folder / ".half.keys").write_bytes(b"ver")
+    (folder / "orphan.npy").write_bytes(b"\x93NUMPY")
+    store = store_of(encoder, tmp_path)
+    assert len(store) == 0
+    assert store.encode_missing(encoder, {"document": ["a"]}).n_encoded == 1
+
+
+def test_writers_at_the_same_time(tmp_path):
+    """Four writers with overlapping texts, while a reader looks on."""
+    texts = [f"text {i}" for i in range(400)]
+    faults = []
+
+    def write(first):
+        try:
+            encoder = HashEncoder()
+            part = {"document": texts[first : first + 200]}
+            store_of(encoder, tmp_path).encode_missing(encoder, part, flush_texts=10)
+        except Exception as error:
+            faults.append(error)
+
+    writers = [threading.Thread(target=write, args=(first,)) for first in (0, 50, 150, 200)]
+    reader = store_of(HashEncoder(), tmp_path)
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        assert len(reader) <= 400
+    for writer in writers:
+        writer.join()
+    assert faults == []
+    assert reader.missing(texts, "document") == []
+    np.testing.assert_array_equal(reader.get(texts, "document"), HashEncoder().encode(texts, "document"))
+
+
+def test_flushes_by_number_and_by_time(tmp_path, encoder):
+    texts = [f"text {i}" for i in range(100)]
+    store_of(encoder, tmp_path / "n").encode_missing(encoder, {"document": texts}, flush_texts=20)
+    assert len(list((tmp_path / "n" / encoder.key).glob("*.keys"))) == 5
+    store_of(encoder, tmp_path / "t").encode_missing(encoder, {"document": texts}, flush_seconds=0)
+    assert len(list((tmp_path / "t" / encoder.key).glob("*.keys"))) == 10
+    store_of(encoder, tmp_path / "o").encode_missing(encoder, {"document": texts})
+    assert len(list((tmp_path / "o" / encoder.key).glob("*.keys"))) == 1
+
+
+def test_progress_is_a_line_in_a_log(tmp_path, encoder, caplog, capsys):
+    caplog.set_level("INFO")
+    store_of(encoder, tmp_path).encode_missing(encoder, {"document": ["a", "b"]})
+    assert "hash: 2 of 2 texts" in caplog.text
+    assert "texts/s" in caplog.text
+    assert capsys.readouterr().err == ""
+    caplog.clear()
+    store_of(encoder, tmp_path).encode_missing(encoder, {"document": ["a", "b"]})
+    assert caplog.text == ""  # nothing was done: nothing is told
+
+
+def test_progress_is_a_bar_on_a_terminal(tmp_path, encoder, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    store_of(encoder, tmp_path).encode_missing(encoder, {"document": ["a", "b"]})
+    assert "hash: 100%" in terminal.getvalue()
+    assert "2/2" in terminal.getvalue()
+
+
+KILLED = """
+import json, sys
+from pathlib import Path
+from verseir.systems.encoders import load_encoder
+from verseir.systems.registry import load_registry
+from verseir.systems.vectors import VectorStore
+encoder = load_encoder(load_registry([Path(sys.argv[1])])["use-m3"])
+texts = json.loads(sys.stdin.read())
+print("loaded", flush=True)
+VectorStore(encoder.identity).encode_missing(encoder, {"document": texts}, flush_seconds=0.05)
+print("done", flush=True)
+"""
+
+
+class Counting:
+    """An encoder that counts the strings it is given."""
+
+    def __init__(self, encoder):
+        self.encoder, self.key, self.encoded = encoder, encoder.key, []
+
+    def batches(self, prepared, role):
+        self.encoded += prepared
+        return self.encoder.batches(prepared, role)
+
+
+def test_a_killed_encode_resumes_where_it_stopped(tmp_path, monkeypatch):
+    """A real process with a real encoder, killed when more than half is on disk."""
+    import json
+
+    monkeypatch.setenv("VERSEIR_CACHE", str(tmp_path / "cache"))
+    registry = ROOT / "config" / "systems.yaml"
+    texts = [f"{i} قمر على الماء وليل طويل {i * i} the rope hangs over the well" for i in range(3000)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(registry)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "workflow"), "OMP_NUM_THREADS": "1"},
+    )
+    process.stdin.write(json.dumps(texts))
+    process.stdin.close()
+    encoder = load_encoder(load_registry([registry])["use-m3"])
+    store = VectorStore(encoder.identity)
+    end = time.monotonic() + 120
+    while len(store) < 0.55 * len(texts) and time.monotonic() < end and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL, process.stdout.read()
+
+    kept = len(VectorStore(encoder.identity))
+    assert 0.55 * len(texts) <= kept < len(texts)
+    counting = Counting(encoder)
+    report = VectorStore(encoder.identity).encode_missing(counting, {"document": texts})
+    assert report.n_encoded == len(counting.encoded) == len(texts) - kept
+    sample = texts[::150]
+    vectors = VectorStore(encoder.identity).get(sample, "document")
+    np.testing.assert_allclose(vectors, encoder.encode(sample, "document"), atol=1e-5)
