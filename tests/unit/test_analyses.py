@@ -18,7 +18,11 @@ def study(values, gold=None, registers=None):
     """PER_QUERY, QUERIES and QRELS of one query set; ``values``: system -> one Recall@5 a query."""
     n = len(next(iter(values.values())))
     ids = [f"q{i:03d}" for i in range(n)]
-    rows = [("c", "verse", "set", s, q, "Recall@5", float(v)) for s, vs in values.items() for q, v in zip(ids, vs, strict=True)]
+    rows = [
+        ("c", "verse", "set", s, q, "Recall@5", float(v))
+        for s, vs in values.items()
+        for q, v in zip(ids, vs, strict=True)
+    ]
     per_query = pl.DataFrame(rows, schema=dict(PER_QUERY.columns), orient="row")
     registers = registers or [None] * n
     queries = pl.DataFrame(

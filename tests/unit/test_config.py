@@ -36,7 +36,9 @@ def test_the_smallest_study_gets_its_defaults():
     assert study.cross == {"query_sets": {"q": ["c"]}, "modes": {"c": ["verse"]}, "systems": {"bm25": "bm25"}}
 
 
-@pytest.mark.parametrize("path", sorted([ROOT / "config/config.yaml", *(ROOT / "config/studies").glob("*.yaml")]), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted([ROOT / "config/config.yaml", *(ROOT / "config/studies").glob("*.yaml")]), ids=lambda p: p.stem
+)
 def test_every_shipped_study_is_valid_alone(path):
     study = load_study(yaml.safe_load(path.read_text(encoding="utf-8")), ROOT, path.name)
     assert study.systems()
@@ -91,5 +93,7 @@ def test_a_trial_never_writes_where_real_results_lie():
 
 def test_a_study_may_bring_a_registry_of_its_own(tmp_path):
     (tmp_path / "mine.yaml").write_text("my-bm25: {kind: bm25, text: full, k1: 0.9, b: 0.4, method: lucene}\n")
-    study = load_study(minimal(registry=[str(ROOT / "config/systems.yaml"), str(tmp_path / "mine.yaml")], systems=["my-bm25"]), ROOT)
+    study = load_study(
+        minimal(registry=[str(ROOT / "config/systems.yaml"), str(tmp_path / "mine.yaml")], systems=["my-bm25"]), ROOT
+    )
     assert study.registry["my-bm25"]["k1"] == 0.9

@@ -11,15 +11,25 @@ from verseir.atomic import atomic_path, write_text
 from verseir.chunks import make_chunks, windows
 from verseir.code import PACKAGE, modules_of
 from verseir.costs import Stopwatch, read_costs
-from verseir.faults import Fault, InputFaults, closest
+from verseir.faults import Fault, InputFaults, UserError, closest
 from verseir.layout import Run, cost_files, runs
 from verseir.tables import CHUNKS, COSTS, EXPLANATIONS, POEMS, QRELS, check_table, read_table, write_table
-from verseir.faults import UserError
 
 
 def poems(*verse_lists):
     rows = [
-        (f"p{i}", f"title {i}", None, None, None, None, None, "ar", [{"first": a, "second": b} for a, b in verses], None)
+        (
+            f"p{i}",
+            f"title {i}",
+            None,
+            None,
+            None,
+            None,
+            None,
+            "ar",
+            [{"first": a, "second": b} for a, b in verses],
+            None,
+        )
         for i, verses in enumerate(verse_lists)
     ]
     return pl.DataFrame(rows, schema=dict(POEMS.columns), orient="row")
@@ -40,7 +50,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_a_table_reads_as_it_was_written(tmp_path, suffix):
-    frame = pl.DataFrame({"query_id": ["q", "001"], "poem_id": ["نص, \"quoted\"", "b"], "grade": [1, 0]}).cast({"grade": pl.Int32})
+    frame = pl.DataFrame({"query_id": ["q", "001"], "poem_id": ['نص, "quoted"', "b"], "grade": [1, 0]}).cast(
+        {"grade": pl.Int32}
+    )
     write_table(frame, tmp_path / f"t{suffix}", QRELS)
     assert read_table(tmp_path / f"t{suffix}", QRELS).equals(frame)
 
@@ -103,11 +115,17 @@ def test_fields_are_joined_in_the_order_of_the_mode():
 
 def test_chunks_do_not_depend_on_the_order_of_poems():
     several = poems(*[[(f"v{i}", "w")] * (i + 1) for i in range(6)])
-    assert make_chunks(several, NO_EXPLANATIONS, ["verse"]).equals(make_chunks(several.reverse(), NO_EXPLANATIONS, ["verse"]))
+    assert make_chunks(several, NO_EXPLANATIONS, ["verse"]).equals(
+        make_chunks(several.reverse(), NO_EXPLANATIONS, ["verse"])
+    )
 
 
 def test_a_cross_has_every_run_once():
-    cross = {"query_sets": {"b": ["y", "x"], "a": ["x"]}, "modes": {"x": ["m"], "y": ["m"]}, "systems": {"s": "bm25", "d": "dense"}}
+    cross = {
+        "query_sets": {"b": ["y", "x"], "a": ["x"]},
+        "modes": {"x": ["m"], "y": ["m"]},
+        "systems": {"s": "bm25", "d": "dense"},
+    }
     found = list(runs(cross))
     assert found[0] == Run("x", "m", "a", "d")
     assert len(found) == len(set(found)) == 6

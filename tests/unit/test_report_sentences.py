@@ -143,6 +143,8 @@ def wording(bm25, dense, **more):
     ("bm25", "dense", "verdict"),
     [
         ((0.9, 0.2), (0.7, 0.6), "appears"),
+        ((0.9, 0.2), (0.85, 0.6), "appears in the means only"),
+        ((0.9, 0.55), (0.7, 0.6), "appears in the means only"),
         ((0.9, 0.5), (0.6, 0.4), "appears in part"),
         ((0.5, 0.1), (0.6, 0.6), "appears in part"),
         ((0.5, 0.6), (0.6, 0.4), "does not appear"),
@@ -160,7 +162,7 @@ def test_effect_of_wording_says_where_intervals_overlap():
     assert "ahead of the best dense encoder on quoting queries" in finding.text
     assert finding.text.count("the intervals overlap") == 1
     assert finding.text.count("the intervals do not overlap") == 1
-    assert finding.basis == "in the means; intervals apart at one end only"
+    assert finding.basis == "intervals apart at one end only"
     silent = wording_findings(wording((0.72, 0.2), (0.7, 0.6), half=None), "poems", "verse", KINDS)[0]
     assert "overlap" not in silent.text
 
@@ -212,7 +214,9 @@ def explained(changes):
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [
-        ([("bm25", -0.3, 0.3), ("dense-a", -0.2, 0.01)], "appears"),
+        ([("bm25", -0.3, 0.3), ("dense-a", -0.2, 0.2)], "appears"),
+        ([("bm25", -0.3, 0.3), ("dense-a", -0.2, 0.01)], "appears in part"),
+        ([("bm25", -0.3, 0.01), ("dense-a", -0.01, 0.3)], "appears in the means only"),
         ([("bm25", -0.3, 0.3), ("dense-a", 0.2, 0.3)], "appears in part"),
         ([("bm25", 0.3, 0.3), ("dense-a", -0.2, -0.3)], "does not appear"),
         ([("bm25", 0.0, 0.0)], "does not appear"),
@@ -230,7 +234,10 @@ def test_effect_of_explanations_in_words():
         "On quoting queries the mean falls for 2 of 2 systems (from \u22120.300 for bm25 to \u22120.020 for dense-a; "
         "the two intervals do not overlap for 1)."
     )
-    assert "holds in the means of bm25 and dense-a (2 of 2; intervals apart at both ends for 1)" in finding.text
+    assert (
+        "the means of bm25 and dense-a show it (2 of 2), the intervals are apart at both ends for bm25." in finding.text
+    )
+    assert finding.basis == "means of 2 of 2 systems; intervals apart at both ends for 1"
 
 
 def test_no_explanations():

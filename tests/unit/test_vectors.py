@@ -249,6 +249,16 @@ def test_flushes_by_number_and_by_time(tmp_path, encoder):
     assert len(list((tmp_path / "o" / encoder.key).glob("*.keys"))) == 1
 
 
+def test_a_store_remembers_how_fast_it_was_filled(tmp_path, encoder):
+    store = store_of(encoder, tmp_path)
+    assert store.texts_per_second() is None
+    first = store.encode_missing(encoder, {"document": ["a", "b", "c"]})
+    assert store.texts_per_second() == pytest.approx(3 / max(first.seconds, 0.001), rel=0.6)
+    again = store.texts_per_second()
+    store.encode_missing(encoder, {"document": ["a", "b", "c"]})
+    assert store.texts_per_second() == again  # what was there already was not made now
+
+
 def test_progress_is_a_line_in_a_log(tmp_path, encoder, caplog, capsys):
     caplog.set_level("INFO")
     store_of(encoder, tmp_path).encode_missing(encoder, {"document": ["a", "b"]})

@@ -81,7 +81,7 @@ def xlm_roberta(folder: Path) -> Path:
         num_attention_heads=2,
         intermediate_size=64,
         initializer_range=0.3,  # texts get vectors that are far apart
-        max_position_embeddings=66,  # two fewer texts' positions: they start at padding_idx + 1
+        max_position_embeddings=66,  # 64 can be used: they start at padding_idx + 1
         pad_token_id=1,
         type_vocab_size=1,
     )

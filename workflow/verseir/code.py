@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
@@ -25,7 +25,7 @@ def modules_of(verb: str) -> list[Path]:
     return sorted(found)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _imports(path: Path) -> tuple[Path, ...]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -168,7 +168,9 @@ def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str
     for name, corpus in spec["corpora"].items():
         given = [key for key in ("path", "hub", "sources") if key in corpus]
         if len(given) != 1:
-            yield Fault(where, 0, f"corpora.{name}", f"needs exactly one of path, hub, sources; found {given or 'none'}")
+            yield Fault(
+                where, 0, f"corpora.{name}", f"needs exactly one of path, hub, sources; found {given or 'none'}"
+            )
         for mode in corpus.get("modes", []):
             yield from unknown(mode, spec["modes"], f"corpora.{name}.modes", "mode")
     for name, query_set in spec["query_sets"].items():

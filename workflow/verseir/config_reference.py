@@ -35,7 +35,13 @@ def _table(part: dict[str, Any], root: dict[str, Any]) -> Iterator[str]:
     required = set(part.get("required", []))
     for key, raw in _keys(part, ""):
         value = _resolved(raw, root)
-        default = json.dumps(raw["default"], ensure_ascii=False) if "default" in raw else "*required*" if key in required else ""
+        default = (
+            json.dumps(raw["default"], ensure_ascii=False)
+            if "default" in raw
+            else "*required*"
+            if key in required
+            else ""
+        )
         meaning = raw.get("description", value.get("description", ""))
         yield f"| `{key}` | {_kind(value, root)} | {default and (default if default[0] == '*' else f'`{default}`')} | {meaning} |"
 

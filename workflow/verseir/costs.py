@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -22,26 +21,43 @@ def peak_memory_mb() -> float:
     return peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
+def write_cost(
+    path: str | Path,
+    stage: str,
+    corpus: str,
+    system: str,
+    *,
+    seconds: float,
+    n_texts: int | None = None,
+    index_mb: float | None = None,
+    device: str = "cpu",
+) -> None:
+    """Write what a step cost as JSON, one row of the COSTS table: the texts it worked on, how long, this process' memory."""
+    row = {
+        "corpus": corpus,
+        "system": system,
+        "stage": stage,
+        "n_texts": n_texts,
+        "seconds": seconds,
+        "texts_per_second": n_texts / seconds if n_texts and seconds > 0 else None,
+        "peak_memory_mb": peak_memory_mb(),
+        "index_mb": index_mb,
+        "device": device,
+    }
+    write_text(path, json.dumps(row, indent=1) + "\n")
+
+
 class Stopwatch:
     """Measures one step from its making to ``write``."""
 
     def __init__(self, stage: str, corpus: str, system: str):
-        self.row: dict[str, Any] = {"corpus": corpus, "system": system, "stage": stage}
+        self.step = (stage, corpus, system)
         self.start = time.perf_counter()
 
-    def write(self, path: str | Path, n_texts: int | None = None, index_mb: float | None = None, device: str = "cpu") -> None:
-        """Write the cost as JSON: one row of the COSTS table. ``n_texts`` are the texts that the step worked on."""
+    def write(self, path: str | Path, n_texts: int | None = None, index_mb: float | None = None) -> None:
+        """Write what the step cost so far, see ``write_cost``."""
         seconds = time.perf_counter() - self.start
-        rate = n_texts / seconds if n_texts and seconds > 0 else None
-        row = self.row | {
-            "n_texts": n_texts,
-            "seconds": seconds,
-            "texts_per_second": rate,
-            "peak_memory_mb": peak_memory_mb(),
-            "index_mb": index_mb,
-            "device": device,
-        }
-        write_text(path, json.dumps(row, indent=1) + "\n")
+        write_cost(path, *self.step, seconds=seconds, n_texts=n_texts, index_mb=index_mb)
 
 
 def read_costs(paths: Iterable[str | Path]) -> pl.DataFrame:

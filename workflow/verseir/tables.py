@@ -222,7 +222,9 @@ def check_table(frame: pl.DataFrame, table: Table, where: str) -> pl.DataFrame:
         schema.validate(frame, lazy=True)
     except (pandera.errors.SchemaErrors, pandera.errors.SchemaError) as error:
         cases = error.failure_cases
-        shown = [f"{row.get('column')}: {row.get('check')} ({row.get('failure_case')})" for row in cases.head(8).to_dicts()]
+        shown = [
+            f"{row.get('column')}: {row.get('check')} ({row.get('failure_case')})" for row in cases.head(8).to_dicts()
+        ]
         raise UserError(
             f"{where} is not a valid '{table.name}' table: " + "; ".join(dict.fromkeys(shown)),
             hint=f"expected columns: {', '.join(table.columns)}",

@@ -32,7 +32,12 @@ class Outcome(NamedTuple):
 
 
 def compare(
-    a: NDArray[np.float64], b: NDArray[np.float64], clusters: NDArray[np.int64] | None, resamples: int, flips: int, seed: int
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    clusters: NDArray[np.int64] | None,
+    resamples: int,
+    flips: int,
+    seed: int,
 ) -> Outcome:
     """Compare two systems on the same queries, values float64 [n] each.
 
@@ -43,7 +48,15 @@ def compare(
     estimate = float(difference.mean()) if len(a) else math.nan
     sums, _ = cluster_sums(difference[:, None], clusters)
     if len(sums) < 2:
-        return Outcome(estimate, math.nan, math.nan, "none", math.nan, math.nan, "not estimable: fewer than two independent queries")
+        return Outcome(
+            estimate,
+            math.nan,
+            math.nan,
+            "none",
+            math.nan,
+            math.nan,
+            "not estimable: fewer than two independent queries",
+        )
     binary = bool(np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all())
     note = "the systems score alike on every query" if not difference.any() else ""
     if binary and clusters is None:
@@ -53,7 +66,9 @@ def compare(
     interval = bootstrap_means(difference[:, None], clusters, resamples, seed)
     low, high = float(interval.low[0]), float(interval.high[0])
     if not difference.any():
-        low = high = math.nan  # no difference was seen, so none was measured either: an interval of zero width would lie
+        low = high = (
+            math.nan
+        )  # no difference was seen, so none was measured either: an interval of zero width would lie
     flipped = sign_flip(difference[:, None], clusters, flips, seed)
     test = ("exact sign-flip" if flipped.exact[0] else "sign-flip") + ("" if clusters is None else " by poem")
     return Outcome(estimate, low, high, test, float(flipped.p[0]), _paired_t(sums[:, 0]), note)
@@ -95,7 +110,9 @@ def contrasts(
                 cell = {"family": family["family"], "corpus": corpus, "query_set": query_set, "mode": mode}
                 for pair, outcome in _pairs(wide, family, clusters, resamples, flips, seed):
                     rows.append(cell | pair | outcome._asdict())
-    frame = pl.DataFrame(rows, schema={name: CONTRASTS.columns[name] for name in CONTRASTS.columns if name not in ADDED})
+    frame = pl.DataFrame(
+        rows, schema={name: CONTRASTS.columns[name] for name in CONTRASTS.columns if name not in ADDED}
+    )
     floats = pl.col("estimate", "ci_low", "ci_high", "p", "p_t").fill_nan(None)
     return _corrected(frame.with_columns(floats, note=pl.col("note").replace("", None)), families)
 
@@ -104,7 +121,12 @@ ADDED = ("p_holm", "family_size")
 
 
 def _pairs(
-    wide: pl.DataFrame, family: Mapping[str, Any], clusters: NDArray[np.int64] | None, resamples: int, flips: int, seed: int
+    wide: pl.DataFrame,
+    family: Mapping[str, Any],
+    clusters: NDArray[np.int64] | None,
+    resamples: int,
+    flips: int,
+    seed: int,
 ) -> Iterator[tuple[dict[str, Any], Outcome]]:
     present = sorted({column.split("\t")[0] for column in wide.columns[1:]})
     for measure in sorted(family["measures"]):

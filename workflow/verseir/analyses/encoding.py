@@ -17,6 +17,12 @@ def encoding_table(files: Iterable[str | Path]) -> pl.DataFrame:
     for path in files:
         seen = json.loads(Path(path).read_text(encoding="utf-8"))
         for role, counts in seen["roles"].items():
-            rows.append({**{key: seen[key] for key in ("corpus", "system", "dimension", "revision")}, "role": role, **counts})
-    frame = pl.DataFrame(rows, schema_overrides=dict(ENCODING.columns)) if rows else pl.DataFrame(schema=dict(ENCODING.columns))
+            rows.append(
+                {**{key: seen[key] for key in ("corpus", "system", "dimension", "revision")}, "role": role, **counts}
+            )
+    frame = (
+        pl.DataFrame(rows, schema_overrides=dict(ENCODING.columns))
+        if rows
+        else pl.DataFrame(schema=dict(ENCODING.columns))
+    )
     return frame.select(list(ENCODING.columns)).sort("corpus", "system", "role")

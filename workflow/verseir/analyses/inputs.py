@@ -13,7 +13,9 @@ from verseir.tables import QRELS, QUERIES, read_table
 def read_query_set(results: str | Path, query_set: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The QUERIES and QRELS tables of one query set of a study."""
     folder = Path(results) / "queries"
-    return read_table(folder / f"{query_set}.parquet", QUERIES), read_table(folder / f"{query_set}.qrels.parquet", QRELS)
+    return read_table(folder / f"{query_set}.parquet", QUERIES), read_table(
+        folder / f"{query_set}.qrels.parquet", QRELS
+    )
 
 
 def read_judged(results: str | Path, query_sets: Iterable[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

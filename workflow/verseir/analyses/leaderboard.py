@@ -26,7 +26,9 @@ def query_matrices(per_query: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], p
         yield key, wide.sort("query_id")
 
 
-def means(per_query: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, resamples: int, seed: int) -> pl.DataFrame:
+def means(
+    per_query: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, resamples: int, seed: int
+) -> pl.DataFrame:
     """The LEADERBOARD table: BCa bootstrap intervals over queries, or over poems where queries share one.
 
     Args:

@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     faults: list[Fault] = []
     corpora = {name: _corpus(name, spec, faults) for name, spec in sorted(args.corpora.items())}
-    query_sets = {name: _query_set(name, spec, faults) for name, spec in sorted(args.query_sets.items()) if "path" in spec}
+    query_sets = {
+        name: _query_set(name, spec, faults) for name, spec in sorted(args.query_sets.items()) if "path" in spec
+    }
     faults += _bare_modes(corpora, args.corpora, args.modes)
     for name, query_set in query_sets.items():
         searched = [corpora[corpus] for corpus in args.query_sets[name]["corpora"]]
@@ -91,7 +93,8 @@ def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
             for name, corpus in corpora.items()
         },
         "query_sets": {
-            name: {"n_queries": len(loaded.queries), "n_judgements": len(loaded.qrels)} for name, loaded in query_sets.items()
+            name: {"n_queries": len(loaded.queries), "n_judgements": len(loaded.qrels)}
+            for name, loaded in query_sets.items()
         },
     }
 

@@ -28,4 +28,6 @@ def run(args: argparse.Namespace) -> None:
             f"{source} ranks {len(strange)} queries that the query set does not have, the first is '{strange[0]}'",
             hint="a run belongs to one query set; check the path of the imported system in the registry",
         )
-    write_table(top_k(check_run(ranked, str(source)).filter(pl.col("rank") <= args.depth), args.depth), args.output, RUN)
+    write_table(
+        top_k(check_run(ranked, str(source)).filter(pl.col("rank") <= args.depth), args.depth), args.output, RUN
+    )

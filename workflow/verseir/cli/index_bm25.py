@@ -25,7 +25,13 @@ def run(args: argparse.Namespace) -> None:
     entry = args.entry
     tokens = [tokenize(text, entry["text"]) for text in chunks["text"]]
     index = Bm25Index.build(
-        tokens, chunks["chunk_id"], chunks["poem_id"], entry["method"], entry["k1"], entry["b"], positions=chunks["first_verse"]
+        tokens,
+        chunks["chunk_id"],
+        chunks["poem_id"],
+        entry["method"],
+        entry["k1"],
+        entry["b"],
+        positions=chunks["first_verse"],
     )
     folder = Path(args.output)
     index.save(folder)

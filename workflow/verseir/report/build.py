@@ -87,6 +87,7 @@ def report_context(results: Path) -> dict[str, Any]:
         "stages": sections.stage_rows(tables["costs"]),
         "encoding": sections.encoding_rows(tables["encoding"]),
         "encoding_sentence": sections.encoding_sentence(tables["encoding"]),
+        "failed_checks": sections.failed_checks(manifest["encoders"]),
         "audits": sections.audit_rows(audits),
         "methods": methods(manifest, tables),
         "facts": _facts(manifest),

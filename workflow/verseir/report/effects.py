@@ -99,6 +99,11 @@ class Rivalry:
     def lead(self) -> float:
         return self.lexical["mean"] - self.dense["mean"]
 
+    @property
+    def apart(self) -> bool:
+        """The intervals of the two means do not overlap."""
+        return overlap(self.lexical, self.dense) is False
+
 
 def rivalry(cells: Cells, place: Place, mode: str, lexical: str, dense: Sequence[str]) -> Rivalry | None:
     """None where the register lacks the lexical system or every dense one."""
@@ -110,15 +115,18 @@ def rivalry(cells: Cells, place: Place, mode: str, lexical: str, dense: Sequence
 
 
 APPEARS, IN_PART, ABSENT = "appears", "appears in part", "does not appear"
+#: The means show it, their intervals do not: it may be chance.
+MEANS_ONLY = "appears in the means only"
 
 
 def wording_verdict(wording: Rivalry, abstract: Rivalry) -> str:
     """Whether a lexical system leads while wording is remembered and falls behind where it is not.
 
-    In part: it loses ground from the one to the other, but does not change from ahead to behind.
+    It appears where the intervals are apart at both ends, otherwise in the means only. In part: the system loses ground
+    from the one to the other, but does not go from ahead to behind.
     """
     if wording.lead >= 0 > abstract.lead:
-        return APPEARS
+        return APPEARS if wording.apart and abstract.apart else MEANS_ONLY
     return IN_PART if wording.lead > abstract.lead else ABSENT
 
 
@@ -146,18 +154,19 @@ def changes(cells: Cells, place: Place, verses: str, explained: str) -> list[Cha
     return [Change(system, before[system], after[system]) for system in sorted(before.keys() & after.keys())]
 
 
-def explanation_verdict(wording: Sequence[Change], abstract: Sequence[Change]) -> tuple[str, list[str], int]:
+def explanation_verdict(wording: Sequence[Change], abstract: Sequence[Change]) -> tuple[str, list[str], list[str]]:
     """Whether explanations lower queries that carry wording and raise abstract ones.
 
     Returns:
-        The verdict (all systems, some, none), the systems for which it holds, and for how many both changes are clear.
+        The verdict, the systems whose means show it, and those for which both changes are clear. It appears where these
+        are all systems, in part where they are some, in the means only where they are none.
     """
     first = {change.system: change for change in wording}
     both = [(first[change.system], change) for change in abstract if change.system in first]
-    holds = [(one, other) for one, other in both if one.change < 0 < other.change]
-    clear = sum(one.clear and other.clear for one, other in holds)
-    verdict = ABSENT if not holds else APPEARS if len(holds) == len(both) else IN_PART
-    return verdict, [one.system for one, _ in holds], clear
+    shown = [(one, other) for one, other in both if one.change < 0 < other.change]
+    clear = [one.system for one, other in shown if one.clear and other.clear]
+    some = APPEARS if len(clear) == len(both) else IN_PART if clear else MEANS_ONLY
+    return some if shown else ABSENT, [one.system for one, _ in shown], clear
 
 
 def verse_mode(modes: Mapping[str, Sequence[str]]) -> str | None:

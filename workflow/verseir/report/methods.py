@@ -102,14 +102,14 @@ def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
 def _verdicts() -> str:
     return (
         "A system is separated from the best where Holm’s p is below 0.05 and the 95% interval of the "
-        "difference excludes "
-        "zero; otherwise it is not separated, which does not mean that the two are equal. Intervals are not "
-        "corrected for the "
-        "number of tests, so one may exclude zero where Holm’s p does not fall below 0.05. Statements on "
-        "registers and on "
-        "explanations compare means; where they speak of intervals, those are of the two means, and on the "
-        "same queries "
-        "non-overlap asks for more than a paired test would."
+        "difference excludes zero; otherwise it is not separated, which does not mean that the two are equal. "
+        "Intervals are not corrected for the number of tests, so one may exclude zero where Holm’s p does not "
+        "fall below 0.05. Statements on registers and on explanations compare means, and the intervals of "
+        "those means; no test of these differences is part of the report. An effect appears where the "
+        "intervals are apart at both ends, among quoting and among abstract queries (half-remembered ones "
+        "where none quote): for explanations, of all systems, or in part, of some. It appears in the means "
+        "only where the means show it and the intervals do not. On the same queries, that intervals do not "
+        "overlap asks for more than a paired test would."
     )
 
 

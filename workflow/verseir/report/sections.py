@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -249,7 +250,13 @@ def encoding_rows(encoding: pl.DataFrame) -> list[dict[str, Any]]:
             shares[name] = Cell(text, share, mark="notable" if known(share) and share >= NOTABLE_SHARE else "")
         revision = row["revision"] or "not stated"
         rows.append(
-            row | shares | {"revision": revision, "short": revision[:12], "dimension": row["dimension"] or "not stated"}
+            row
+            | shares
+            | {
+                "revision": revision,
+                "short": revision[:12] if re.fullmatch("[0-9a-f]{40}", revision) else revision,
+                "dimension": row["dimension"] or "not stated",
+            }
         )
     return rows
 
@@ -269,6 +276,16 @@ def encoding_sentence(encoding: pl.DataFrame) -> str:
         if worst:
             told.append(f"{system} on {corpus}: {listing(worst)}.")
     return " ".join(told) or "No encoder cut 1% of its texts or more, or met as many unknown tokens."
+
+
+def failed_checks(encoders: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The checks that encoders did not pass, in sentences."""
+    return [
+        f"{encoder['system']} on {encoder['corpus']}, {check['name']}: {check['observed']}."
+        for encoder in encoders
+        for check in encoder.get("checks", [])
+        if not check["ok"]
+    ]
 
 
 def audit_rows(audits: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -223,6 +223,7 @@ def _wording_finding(about: str, mode: str, wording: Rivalry, abstract: Rivalry)
     verdict = effects.wording_verdict(wording, abstract)
     meaning = {
         effects.APPEARS: "it goes from ahead of the dense encoders to behind them",
+        effects.MEANS_ONLY: "it goes from ahead of the dense encoders to behind them, but within the intervals",
         effects.IN_PART: "it loses ground where wording is not remembered, but does not go from ahead to behind",
         effects.ABSENT: "it loses no ground to the dense encoders where wording is not remembered",
     }[verdict]
@@ -232,13 +233,9 @@ def _wording_finding(about: str, mode: str, wording: Rivalry, abstract: Rivalry)
         "The paper’s effect, that which retriever wins depends on how much wording the query carries, "
         f"{verdict}: {meaning}."
     )
-    apart = [effects.overlap(end.lexical, end.dense) is False for end in (wording, abstract)]
-    basis = {
-        2: "intervals apart at both ends",
-        1: "intervals apart at one end only",
-        0: "intervals overlap at both ends",
-    }
-    return Finding(about, verdict, text, basis=f"in the means; {basis[sum(apart)]}")
+    apart = sum((wording.apart, abstract.apart))
+    basis = ("intervals apart at neither end", "intervals apart at one end only", "intervals apart at both ends")
+    return Finding(about, verdict, text, basis=basis[apart])
 
 
 def _against(rivalry: Rivalry) -> str:
@@ -303,16 +300,18 @@ def _changed(name: str, changed: Sequence[Change]) -> str:
 def _explanation_verdict(cells: Cells, scale: effects.Scale, verses: str, mode: str) -> tuple[str, str, str]:
     """Verdict, sentence and basis."""
     ends = [effects.changes(cells, place, verses, mode) for place in (scale.wording, scale.abstract)]
-    verdict, systems, clear = effects.explanation_verdict(*ends)
+    verdict, shown, clear = effects.explanation_verdict(*ends)
     total = len({change.system for change in ends[0]} & {change.system for change in ends[1]})
     if not total:
         return "cannot be seen", "No system was searched in both modes at both ends of the scale.", ""
     wording = scale.wording.register
     effect = f"The paper’s effect, that explanations raise abstract queries and lower {wording} ones, {verdict}"
-    if not systems:
-        none = f"in the means of none of {count(total, 'system')}"
-        return verdict, f"{effect}: it holds {none}.", none
-    with_intervals = f"intervals apart at both ends for {clear}" if clear else "intervals apart at both ends for none"
-    basis = f"in the means of {len(systems)} of {count(total, 'system')}; {with_intervals}"
-    text = f"{effect}: it holds in the means of {listing(systems)} ({len(systems)} of {total}; {with_intervals})."
-    return verdict, text, basis
+    basis = (
+        f"means of {len(shown)} of {count(total, 'system')}; intervals apart at both ends for {len(clear) or 'none'}"
+    )
+    if not shown:
+        none = f"means of none of {count(total, 'system')}"
+        return verdict, f"{effect}: the {none} show it.", none
+    means = f"the means of {listing(shown)} show it ({len(shown)} of {total})"
+    intervals = f"the intervals are apart at both ends for {listing(clear)}"
+    return verdict, f"{effect}: {means}, {intervals}.", basis

@@ -41,6 +41,12 @@ class BatchEncoder(Protocol):
     def batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
 
 
+#: Seconds after which a shard is written in any case.
+LONGEST = 30.0
+#: A line for each call that encoded: texts, seconds.
+SPEEDS = "speeds.csv"
+
+
 @dataclass(frozen=True)
 class EncodeReport:
     """What ``encode_missing`` did: distinct prepared strings, those encoded now, and the seconds that took."""
@@ -99,7 +105,7 @@ class VectorStore:
         encoder: BatchEncoder,
         texts_by_role: Mapping[Role, Sequence[str]],
         *,
-        flush_seconds: float = 5.0,
+        flush_seconds: float = 1.0,
         flush_texts: int = 8192,
     ) -> EncodeReport:
         """Encode what has no vector yet. A killed call loses at most what it did since its last flush.
@@ -107,7 +113,8 @@ class VectorStore:
         Args:
             encoder: the encoder whose identity this store has.
             texts_by_role: texts of the queries and of the documents; repeats cost nothing.
-            flush_seconds, flush_texts: write a shard when either is reached.
+            flush_seconds, flush_texts: write a shard when either is reached. The seconds grow with the time spent, to
+                a fiftieth of it and 30 at most, so that a long call leaves hundreds of shards, not thousands.
 
         Raises:
             UserError: the encoder is another one, or gives vectors of another length than promised.
@@ -133,7 +140,20 @@ class VectorStore:
                         progress.add(len(rows))
                 finally:  # an interrupt or an error keeps what is done
                     writer.flush()
-        return EncodeReport(n_texts, len(planned), time.monotonic() - started)
+        seconds = time.monotonic() - started
+        if planned:
+            with (self.folder / SPEEDS).open("a", encoding="ascii") as stream:
+                stream.write(f"{len(planned)},{seconds:.3f}\n")
+        return EncodeReport(n_texts, len(planned), seconds)
+
+    def texts_per_second(self) -> float | None:
+        """How fast the vectors of this store were made, over all calls that came to their end; None before the first."""
+        try:
+            lines = (self.folder / SPEEDS).read_text(encoding="ascii").split()
+        except FileNotFoundError:
+            return None
+        texts, seconds = (sum(map(float, column)) for column in zip(*(line.split(",") for line in lines), strict=True))
+        return texts / seconds if seconds > 0 else None
 
     def __len__(self) -> int:
         """The number of prepared strings that have a vector."""
@@ -226,7 +246,7 @@ class _Writer:
         self.store, self.keys, self.seconds, self.texts = store, keys, seconds, texts
         self.rows: list[np.ndarray] = []
         self.parts: list[np.ndarray] = []
-        self.flushed = time.monotonic()
+        self.started = self.flushed = time.monotonic()
 
     def add(self, rows: np.ndarray, vectors: np.ndarray) -> None:
         promised = self.store.identity.dimension
@@ -237,7 +257,9 @@ class _Writer:
             )
         self.rows.append(rows)
         self.parts.append(vectors)
-        if time.monotonic() - self.flushed >= self.seconds or sum(map(len, self.rows)) >= self.texts:
+        now = time.monotonic()
+        wait = min(LONGEST, max(self.seconds, (now - self.started) / 50))
+        if now - self.flushed >= wait or sum(map(len, self.rows)) >= self.texts:
             self.flush()
 
     def flush(self) -> None:
