@@ -15,58 +15,10 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PARTS = ["Snakefile", "workflow", "config", "profiles"]
 
-WORDS = [
-    "ليل",
-    "نجم",
-    "ريح",
-    "رمل",
-    "نخل",
-    "جبل",
-    "بحر",
-    "سيف",
-    "درع",
-    "خيل",
-    "فجر",
-    "شمس",
-    "قمر",
-    "نهر",
-    "غيم",
-    "برق",
-    "ورد",
-    "غصن",
-    "طير",
-    "صقر",
-    "دار",
-    "باب",
-    "درب",
-    "جار",
-    "ضيف",
-    "نار",
-    "كتاب",
-    "قلم",
-    "حبر",
-    "علم",
-    "صبر",
-    "شوق",
-    "دمع",
-    "عين",
-    "قلب",
-    "روح",
-    "عمر",
-    "شيب",
-    "موت",
-    "قبر",
-    "عهد",
-    "وعد",
-    "صدق",
-    "غدر",
-    "مال",
-    "فقر",
-    "بخل",
-    "جود",
-    "مجد",
-    "فخر",
-]
+WORDS = """
+ليل نجم ريح رمل نخل جبل بحر سيف درع خيل فجر شمس قمر نهر غيم برق ورد غصن طير صقر دار باب درب جار ضيف نار
+كتاب قلم حبر علم صبر شوق دمع عين قلب روح عمر شيب موت قبر عهد وعد صدق غدر مال فقر بخل جود مجد فخر
+""".split()
 
 
 def verse(seed: int) -> list[str]:
@@ -77,7 +29,7 @@ def verse(seed: int) -> list[str]:
 
 
 class Project:
-    """A folder with the project's files and the study ``small``: corpora ``east`` and ``west``, BM25 and one encoder."""
+    """A folder with the project's files and a study ``small``: corpora ``east`` and ``west``, BM25 and one encoder."""
 
     def __init__(self, folder: Path, poems: int = 8):
         self.folder = folder

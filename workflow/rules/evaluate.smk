@@ -14,15 +14,15 @@ rule evaluate_runs:
         code=code("evaluate_runs"),
     output:
         f"{RESULTS}/per_query.parquet",
+    log:
+        f"{RESULTS}/logs/evaluate_runs.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/evaluate_runs.tsv"
     params:
         cross=CROSS,
         measures=study.spec["measures"],
         judged_later=[name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"],
         results=RESULTS,
-    log:
-        f"{RESULTS}/logs/evaluate_runs.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/evaluate_runs.tsv"
     message:
         "Measuring all runs"
     shell:
@@ -40,15 +40,15 @@ rule make_leaderboard:
     output:
         leaderboard=f"{RESULTS}/tables/leaderboard.csv",
         registers=f"{RESULTS}/tables/registers.csv",
+    log:
+        f"{RESULTS}/logs/make_leaderboard.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/make_leaderboard.tsv"
     params:
         results=RESULTS,
         query_sets=study.query_sets,
         resamples=study.spec["bootstrap"],
         seed=study.spec["seed"],
-    log:
-        f"{RESULTS}/logs/make_leaderboard.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/make_leaderboard.tsv"
     message:
         "Making the leaderboard"
     shell:
@@ -66,6 +66,10 @@ rule compare_systems:
         code=code("compare_systems"),
     output:
         f"{RESULTS}/tables/contrasts.csv",
+    log:
+        f"{RESULTS}/logs/compare_systems.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/compare_systems.tsv"
     params:
         results=RESULTS,
         query_sets=study.query_sets,
@@ -73,10 +77,6 @@ rule compare_systems:
         resamples=study.spec["bootstrap"],
         flips=study.spec["flips"],
         seed=study.spec["seed"],
-    log:
-        f"{RESULTS}/logs/compare_systems.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/compare_systems.tsv"
     message:
         "Testing the declared contrasts"
     shell:
@@ -94,15 +94,15 @@ rule report_ties:
         code=code("report_ties"),
     output:
         f"{RESULTS}/tables/ties.csv",
+    log:
+        f"{RESULTS}/logs/report_ties.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/report_ties.tsv"
     params:
         cross=CROSS,
         measures=study.spec["measures"],
         judged_later=[name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"],
         results=RESULTS,
-    log:
-        f"{RESULTS}/logs/report_ties.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/report_ties.tsv"
     message:
         "Reporting ties"
     shell:
@@ -119,13 +119,13 @@ rule collect_costs:
     output:
         costs=f"{RESULTS}/tables/costs.csv",
         encoding=f"{RESULTS}/tables/encoding.csv",
-    params:
-        cross=CROSS,
-        results=RESULTS,
     log:
         f"{RESULTS}/logs/collect_costs.log",
     benchmark:
         f"{RESULTS}/benchmarks/collect_costs.tsv"
+    params:
+        cross=CROSS,
+        results=RESULTS,
     message:
         "Collecting costs"
     shell:

@@ -9,15 +9,15 @@ rule index_bm25:
     output:
         index=[f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/{file}" for file in BM25_FILES],
         cost=f"{RESULTS}/costs/index_bm25/{{corpus}}/{{mode}}/{{system}}.json",
-    params:
-        entry=lambda w: system_entry(w.system),
-        folder=lambda w, output: str(Path(output.index[0]).parent),
     log:
         f"{RESULTS}/logs/index_bm25/{{corpus}}/{{mode}}/{{system}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("bm25")),
+    params:
+        entry=lambda w: system_entry(w.system),
+        folder=lambda w, output: str(Path(output.index[0]).parent),
     message:
         "Indexing {wildcards.corpus}, mode {wildcards.mode}, for {wildcards.system}"
     shell:
@@ -34,8 +34,6 @@ rule encode_texts:
     output:
         encoding=f"{RESULTS}/encodings/{{corpus}}/{{system}}.json",
         cost=f"{RESULTS}/costs/encode_texts/{{corpus}}/{{system}}.json",
-    params:
-        entry=lambda w: system_entry(w.system),
     log:
         f"{RESULTS}/logs/encode_texts/{{corpus}}/{{system}}.log",
     benchmark:
@@ -46,6 +44,8 @@ rule encode_texts:
     resources:
         gpu=1,
         mem_mb=8000,
+    params:
+        entry=lambda w: system_entry(w.system),
     message:
         "Encoding {wildcards.corpus} with {wildcards.system}"
     shell:

@@ -42,12 +42,12 @@ rule ingest_corpus:
         explanations=f"{RESULTS}/corpora/{{corpus}}/explanations.parquet",
         duplicates=f"{RESULTS}/corpora/{{corpus}}/duplicates.csv",
         audit=f"{RESULTS}/corpora/{{corpus}}/audit.json",
-    params:
-        spec=lambda w: corpus_spec(w.corpus),
     log:
         f"{RESULTS}/logs/ingest_corpus/{{corpus}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/ingest_corpus/{{corpus}}.tsv"
+    params:
+        spec=lambda w: corpus_spec(w.corpus),
     message:
         "Reading the corpus {wildcards.corpus}"
     shell:
@@ -63,14 +63,14 @@ rule ingest_queries:
     output:
         queries=f"{RESULTS}/queries/{{query_set}}.parquet",
         qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
-    params:
-        spec=lambda w: spec("query_sets", w.query_set),
     log:
         f"{RESULTS}/logs/ingest_queries/{{query_set}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/ingest_queries/{{query_set}}.tsv"
     wildcard_constraints:
         query_set=one_of(given_query_sets),
+    params:
+        spec=lambda w: spec("query_sets", w.query_set),
     message:
         "Reading the query set {wildcards.query_set}"
     shell:
@@ -86,15 +86,15 @@ rule draw_probes:
     output:
         queries=f"{RESULTS}/queries/{{query_set}}.parquet",
         qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
-    params:
-        n=lambda w: study.spec["query_sets"][w.query_set]["probe"]["n"],
-        seed=lambda w: study.spec["query_sets"][w.query_set]["probe"].get("seed", study.spec["seed"]),
     log:
         f"{RESULTS}/logs/draw_probes/{{query_set}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/draw_probes/{{query_set}}.tsv"
     wildcard_constraints:
         query_set=one_of(drawn_query_sets),
+    params:
+        n=lambda w: study.spec["query_sets"][w.query_set]["probe"]["n"],
+        seed=lambda w: study.spec["query_sets"][w.query_set]["probe"].get("seed", study.spec["seed"]),
     message:
         "Drawing the query set {wildcards.query_set}"
     shell:
@@ -110,14 +110,14 @@ rule make_chunks:
         code=code("make_chunks"),
     output:
         f"{RESULTS}/corpora/{{corpus}}/chunks/{{mode}}.parquet",
-    params:
-        fields=lambda w: spec("modes", w.mode),
-        verses=study.spec["chunks"]["verses"],
-        stride=study.spec["chunks"]["stride"],
     log:
         f"{RESULTS}/logs/make_chunks/{{corpus}}/{{mode}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/make_chunks/{{corpus}}/{{mode}}.tsv"
+    params:
+        fields=lambda w: spec("modes", w.mode),
+        verses=study.spec["chunks"]["verses"],
+        stride=study.spec["chunks"]["stride"],
     message:
         "Making the chunks of {wildcards.corpus}, mode {wildcards.mode}"
     shell:

@@ -12,13 +12,13 @@ rule export_trec:
     output:
         runs=[str(run.path(f"{TREC}/runs", ".trec")) for run in runs(study.cross)],
         qrels=expand(f"{TREC}/qrels/{{query_set}}.qrels", query_set=study.query_sets),
-    params:
-        cross=CROSS,
-        results=RESULTS,
     log:
         f"{RESULTS}/logs/export_trec.log",
     benchmark:
         f"{RESULTS}/benchmarks/export_trec.tsv"
+    params:
+        cross=CROSS,
+        results=RESULTS,
     message:
         "Exporting runs and judgements as TREC files"
     shell:
@@ -37,12 +37,12 @@ rule plot_registers:
             category="Figures",
         ),
         multiext(f"{RESULTS}/figures/registers", ".pdf", ".png"),
-    params:
-        measure=study.spec["contrasts"][0]["measures"][0] if study.spec["contrasts"] else study.spec["measures"][0],
     log:
         f"{RESULTS}/logs/plot_registers.log",
     benchmark:
         f"{RESULTS}/benchmarks/plot_registers.tsv"
+    params:
+        measure=study.spec["contrasts"][0]["measures"][0] if study.spec["contrasts"] else study.spec["measures"][0],
     message:
         "Plotting systems by register"
     shell:
@@ -66,14 +66,14 @@ rule write_manifest:
     output:
         manifest=f"{RESULTS}/manifest.json",
         config=f"{RESULTS}/config.yaml",
-    params:
-        study=canonical(study.spec),
-        systems=canonical({name: study.registry[name] for name in study.systems()}),
-        results=RESULTS,
     log:
         f"{RESULTS}/logs/write_manifest.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_manifest.tsv"
+    params:
+        study=canonical(study.spec),
+        systems=canonical({name: study.registry[name] for name in study.systems()}),
+        results=RESULTS,
     message:
         "Writing the manifest"
     shell:
@@ -98,12 +98,12 @@ rule write_report:
         template="workflow/report/page.html",
     output:
         f"{RESULTS}/report/index.html",
-    params:
-        results=RESULTS,
     log:
         f"{RESULTS}/logs/write_report.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_report.tsv"
+    params:
+        results=RESULTS,
     message:
         "Writing the report"
     shell:

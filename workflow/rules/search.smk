@@ -20,10 +20,6 @@ rule search_bm25:
     output:
         run=RUN,
         cost=f"{RESULTS}/costs/search_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.json",
-    params:
-        entry=lambda w: system_entry(w.system),
-        folder=lambda w, input: str(Path(input.index[0]).parent),
-        depth=study.spec["depth"],
     log:
         f"{RESULTS}/logs/search_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.log",
     benchmark:
@@ -31,6 +27,10 @@ rule search_bm25:
     wildcard_constraints:
         system=one_of(study.systems("bm25")),
     threads: 2
+    params:
+        entry=lambda w: system_entry(w.system),
+        folder=lambda w, input: str(Path(input.index[0]).parent),
+        depth=study.spec["depth"],
     message:
         "Searching {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, with {wildcards.system}"
     shell:
@@ -49,9 +49,6 @@ rule search_dense:
     output:
         run=RUN,
         cost=f"{RESULTS}/costs/search_dense/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.json",
-    params:
-        entry=lambda w: system_entry(w.system),
-        depth=study.spec["depth"],
     log:
         f"{RESULTS}/logs/search_dense/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.log",
     benchmark:
@@ -59,6 +56,9 @@ rule search_dense:
     wildcard_constraints:
         system=one_of(study.systems("dense")),
     threads: 2
+    params:
+        entry=lambda w: system_entry(w.system),
+        depth=study.spec["depth"],
     message:
         "Searching {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, with {wildcards.system}"
     shell:
@@ -75,15 +75,15 @@ rule fuse_runs:
     output:
         run=RUN,
         cost=f"{RESULTS}/costs/fuse_runs/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.json",
-    params:
-        k=lambda w: study.registry[w.system]["k"],
-        depth=study.spec["depth"],
     log:
         f"{RESULTS}/logs/fuse_runs/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/fuse_runs/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("fusion")),
+    params:
+        k=lambda w: study.registry[w.system]["k"],
+        depth=study.spec["depth"],
     message:
         "Fusing {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, into {wildcards.system}"
     shell:
@@ -99,14 +99,14 @@ rule import_run:
         code=code("import_run"),
     output:
         run=RUN,
-    params:
-        depth=study.spec["depth"],
     log:
         f"{RESULTS}/logs/import_run/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/import_run/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("imported")),
+    params:
+        depth=study.spec["depth"],
     message:
         "Importing the run of {wildcards.system} on {wildcards.corpus}, mode {wildcards.mode}, {wildcards.query_set}"
     shell:

@@ -24,8 +24,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files that only their owner can read
-        os.replace(temporary, target)
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 

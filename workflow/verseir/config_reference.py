@@ -35,15 +35,11 @@ def _table(part: dict[str, Any], root: dict[str, Any]) -> Iterator[str]:
     required = set(part.get("required", []))
     for key, raw in _keys(part, ""):
         value = _resolved(raw, root)
-        default = (
-            json.dumps(raw["default"], ensure_ascii=False)
-            if "default" in raw
-            else "*required*"
-            if key in required
-            else ""
-        )
+        default = "*required*" if key in required else ""
+        if "default" in raw:
+            default = f"`{json.dumps(raw['default'], ensure_ascii=False)}`"
         meaning = raw.get("description", value.get("description", ""))
-        yield f"| `{key}` | {_kind(value, root)} | {default and (default if default[0] == '*' else f'`{default}`')} | {meaning} |"
+        yield f"| `{key}` | {_kind(value, root)} | {default} | {meaning} |"
 
 
 def _keys(part: dict[str, Any], prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:

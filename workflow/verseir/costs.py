@@ -32,7 +32,7 @@ def write_cost(
     index_mb: float | None = None,
     device: str = "cpu",
 ) -> None:
-    """Write what a step cost as JSON, one row of the COSTS table: the texts it worked on, how long, this process' memory."""
+    """Write what a step cost as JSON, a row of the COSTS table: its texts, its seconds, the memory of this process."""
     row = {
         "corpus": corpus,
         "system": system,
@@ -61,7 +61,7 @@ class Stopwatch:
 
 
 def read_costs(paths: Iterable[str | Path]) -> pl.DataFrame:
-    """The COSTS table of all cost files, summed over steps of the same corpus, system and stage; memory is the largest."""
+    """The COSTS table of all cost files, summed over steps of one corpus, system and stage; memory is the largest."""
     rows = [json.loads(Path(path).read_text(encoding="utf-8")) for path in sorted(map(str, paths))]
     frame = pl.DataFrame(rows, schema=dict(COSTS.columns), orient="row")
     keys = ["corpus", "system", "stage"]

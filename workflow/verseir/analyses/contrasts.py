@@ -1,4 +1,4 @@
-"""Which differences between systems are established? Paired tests with intervals, corrected within declared families."""
+"""Which differences between systems are established? Paired tests with intervals, corrected in declared families."""
 
 from __future__ import annotations
 

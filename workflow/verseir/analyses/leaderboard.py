@@ -15,7 +15,7 @@ COLUMN = ["system", "measure"]
 
 
 def query_matrices(per_query: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], pl.DataFrame]]:
-    """For each corpus, query set and mode: a frame with ``query_id`` and one float64 column for each system and measure.
+    """For each corpus, query set and mode: a frame with ``query_id`` and a float64 column for each system and measure.
 
     Rows are sorted by query and columns by name, so that nothing downstream depends on the order of the input.
     Column names are ``system`` and ``measure`` joined by a tab.

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> None:
     if faults:
         raise InputFaults(faults)
     write_text(args.output, json.dumps(_record(args, corpora, query_sets), indent=1, ensure_ascii=False) + "\n")
-    for corpus in corpora.values():
+    for corpus in filter(None, corpora.values()):
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")
 
@@ -72,7 +72,7 @@ def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> 
                     0,
                     f"modes.{mode}",
                     f"the corpus has no explanations from '{source}'; it has {sorted(sources) or 'none'}",
-                    f"name a file at corpora.{name}.explanations.{source}, or list the corpus' own modes at corpora.{name}.modes",
+                    f"name a file at corpora.{name}.explanations.{source}, or its own modes at corpora.{name}.modes",
                 )
 
 

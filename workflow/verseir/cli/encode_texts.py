@@ -41,17 +41,18 @@ def run(args: argparse.Namespace) -> None:
         new = {role: len(store.missing(texts[role], role)) for role in texts}
         report = store.encode_missing(encoder, texts)
         n_texts = sum(map(len, texts.values()))
-        print(
-            f"{args.system} on {args.corpus}: {report.n_encoded} of {n_texts} texts encoded, the others were in the store"
-        )
+        print(f"{args.system} on {args.corpus}: {report.n_encoded} of {n_texts} texts encoded, the others were stored")
         rate = store.texts_per_second()
-        cost = {
-            "n_texts": n_texts,
-            "seconds": n_texts / rate if rate else report.seconds,  # of all texts, at the measured speed
-            "index_mb": n_texts * encoder.dimension * 4 / 2**20,
-            "device": encoder.device,
-        }
-        write_cost(args.cost, "encode", args.corpus, args.system, **cost)
+        write_cost(
+            args.cost,
+            "encode",
+            args.corpus,
+            args.system,
+            seconds=n_texts / rate if rate else report.seconds,  # of all its texts, at the measured speed
+            n_texts=n_texts,
+            index_mb=n_texts * encoder.dimension * 4 / 2**20,
+            device=encoder.device,
+        )
         seen: dict[str, Any] = {
             "corpus": args.corpus,
             "system": args.system,

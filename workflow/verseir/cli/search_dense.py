@@ -58,7 +58,7 @@ def _store(entry: dict, encoding: Path) -> VectorStore:
     identity = identify(entry | pinned)
     if identity.key != seen["encoder_key"]:
         raise UserError(
-            f"the encoder '{seen['system']}' is not the one that encoded {seen['corpus']}: its files or settings have changed",
+            f"'{seen['system']}' is not the encoder that encoded {seen['corpus']}: its files or settings changed",
             hint=f"remove {encoding} and run again",
         )
     return VectorStore(identity)

@@ -23,7 +23,7 @@ class Interval(NamedTuple):
 def cluster_sums(
     values: NDArray[np.float64], clusters: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums float64 [c, m] and sizes float64 [c] of the clusters of ``values`` [n, m]; each row its own cluster if None."""
+    """Sums float64 [c, m] and sizes float64 [c] of the clusters of ``values`` [n, m]; every row is one if None."""
     if clusters is None:
         return values, np.ones(len(values))
     codes = np.unique(clusters, return_inverse=True)[1]

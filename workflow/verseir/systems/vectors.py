@@ -147,7 +147,7 @@ class VectorStore:
         return EncodeReport(n_texts, len(planned), seconds)
 
     def texts_per_second(self) -> float | None:
-        """How fast the vectors of this store were made, over all calls that came to their end; None before the first."""
+        """How fast the vectors of this store were made, over all calls that ended well; None before the first."""
         try:
             lines = (self.folder / SPEEDS).read_text(encoding="ascii").split()
         except FileNotFoundError:
