@@ -17,7 +17,7 @@ from verseir.measures import per_query
 from verseir.queries import load_query_set
 from verseir.systems.bm25 import Bm25Index
 from verseir.systems.dense import search
-from verseir.systems.encoders import load_encoder
+from verseir.systems.loading import load_encoder
 from verseir.systems.registry import load_registry
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,9 @@ def registers(run, query_set):
 
 
 def expected(mode, system):
-    table = pl.read_csv(Path(__file__).parent / "demo.csv").filter((pl.col("mode") == mode) & (pl.col("system") == system))
+    table = pl.read_csv(Path(__file__).parent / "demo.csv").filter(
+        (pl.col("mode") == mode) & (pl.col("system") == system)
+    )
     return {(row["register"], row["measure"]): row["value"] for row in table.iter_rows(named=True)}
 
 

@@ -1,6 +1,6 @@
 """Right answers from R and from trec_eval, where the file that holds them is at hand.
 
-    VERSEIR_VECTORS=path/to/vectors.json python -m pytest tests/golden
+VERSEIR_VECTORS=path/to/vectors.json python -m pytest tests/golden
 """
 
 import json

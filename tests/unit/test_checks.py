@@ -11,7 +11,7 @@ from tiny_models import TEXTS
 
 from verseir.faults import UserError
 from verseir.systems.checks import require_sound, self_check
-from verseir.systems.encoders import load_encoder
+from verseir.systems.loading import load_encoder
 
 E5 = {"query": "query: ", "document": "passage: "}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiny_models import TEXTS
 
 from verseir.faults import UserError
-from verseir.systems.encoders import load_encoder
+from verseir.systems.loading import load_encoder
 from verseir.systems.transformer import padded
 
 E5 = {"query": "query: ", "document": "passage: "}

@@ -12,8 +12,8 @@ import pytest
 
 from verseir.faults import UserError
 from verseir.systems.checks import require_sound
-from verseir.systems.encoders import load_encoder
 from verseir.systems.identity import identify
+from verseir.systems.loading import load_encoder
 from verseir.systems.registry import load_registry
 from verseir.systems.sources import package_files, package_folder
 

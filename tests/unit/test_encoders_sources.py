@@ -11,8 +11,8 @@ import tiny_models
 from tiny_models import TEXTS
 
 from verseir.faults import UserError
-from verseir.systems.encoders import load_encoder
 from verseir.systems.identity import identify
+from verseir.systems.loading import load_encoder
 from verseir.systems.sources import locate
 
 COMMIT, CODE = "ab" * 20, "cd" * 20

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verseir.faults import UserError
-from verseir.systems.encoders import Encoder, TokenCounts, load_encoder
+from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import Identity
+from verseir.systems.loading import load_encoder
 from verseir.systems.registry import load_registry
 from verseir.systems.sources import Source
 from verseir.systems.vectors import VectorStore
@@ -285,7 +286,7 @@ def test_progress_is_a_bar_on_a_terminal(tmp_path, encoder, monkeypatch):
 KILLED = """
 import json, sys
 from pathlib import Path
-from verseir.systems.encoders import load_encoder
+from verseir.systems.loading import load_encoder
 from verseir.systems.registry import load_registry
 from verseir.systems.vectors import VectorStore
 encoder = load_encoder(load_registry([Path(sys.argv[1])])["use-m3"])

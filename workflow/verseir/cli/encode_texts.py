@@ -9,8 +9,8 @@ from verseir.atomic import write_text
 from verseir.costs import write_cost
 from verseir.systems.checks import require_sound
 from verseir.systems.devices import claim_device
-from verseir.systems.encoders import load_encoder
 from verseir.systems.identity import Role
+from verseir.systems.loading import load_encoder
 from verseir.systems.vectors import VectorStore
 from verseir.tables import CHUNKS, QUERIES, read_table
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verseir.faults import UserError
-from verseir.systems.encoders import Encoder
+from verseir.systems.encoder import Encoder
 from verseir.systems.identity import ROLES, Role
 
 #: The least cosine between a text encoded alone and in a batch. Padding and pooling faults fall far below it.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from verseir.faults import UserError
-from verseir.systems.encoders import Encoder, TokenCounts
+from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import Identity, Role
 from verseir.systems.sources import package_files, snapshot
 from verseir.systems.weights import safe_folder

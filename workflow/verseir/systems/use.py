@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from verseir.systems.devices import cpu_threads
-from verseir.systems.encoders import Encoder, TokenCounts
+from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import Identity, Role
 
 #: Texts handed over at once; the package makes its own small batches of them.

