@@ -1,7 +1,7 @@
 """The demo study's figures, computed through the library and held to the values that were printed once.
 
-BM25 is arithmetic: its figures are exact. An encoder's vectors differ in their last bits between processors, so its figures
-may move by the rank of a poem or two.
+BM25 is arithmetic: its figures are exact. An encoder's vectors differ in their last bits between processors, so its
+figures may move by the rank of a poem or two.
 """
 
 from pathlib import Path

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PARTS = ["Snakefile", "workflow", "config", "profiles"]
+PARTS = ["Snakefile", "workflow", "config", "profiles", "pyproject.toml"]
 
 WORDS = """
 ليل نجم ريح رمل نخل جبل بحر سيف درع خيل فجر شمس قمر نهر غيم برق ورد غصن طير صقر دار باب درب جار ضيف نار
@@ -33,6 +33,7 @@ class Project:
 
     def __init__(self, folder: Path, poems: int = 8):
         self.folder = folder
+        folder.mkdir(parents=True)
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
@@ -84,7 +85,7 @@ class Project:
 
     def command(self, *arguments: str) -> list[str]:
         options = ["--cores", "2", "--resources", "gpu=1", "--configfile", "study.yaml"]
-        return [sys.executable, "-m", "snakemake", *options, *arguments]
+        return [sys.executable, "-m", "snakemake", *arguments, *options]
 
     def environment(self) -> dict[str, str]:
         plain = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VERSEIR_CACHE")}
