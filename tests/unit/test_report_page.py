@@ -168,7 +168,7 @@ def test_page_says_what_was_found(usual):
     )
     assert "explanations raise abstract queries and lower quoting ones, does not appear" in page.words
     assert "25.0% of document texts are cut" in page.words
-    assert "snakemake --cores 2 --configfile results/small/config.yaml results/small/tables/contrasts.csv" in page.words
+    assert "snakemake --cores 2 results/small/tables/contrasts.csv --configfile results/small/config.yaml" in page.words
     for method in ("McNemar (1947)", "Tango (1998)", "Holm (1979)", "seed 7"):
         assert method in page.words
 
