@@ -18,6 +18,8 @@ rule evaluate_runs:
         f"{RESULTS}/logs/evaluate_runs.log",
     benchmark:
         f"{RESULTS}/benchmarks/evaluate_runs.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         cross=CROSS,
         measures=study.spec["measures"],
@@ -44,6 +46,8 @@ rule make_leaderboard:
         f"{RESULTS}/logs/make_leaderboard.log",
     benchmark:
         f"{RESULTS}/benchmarks/make_leaderboard.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         results=RESULTS,
         query_sets=study.query_sets,
@@ -70,6 +74,8 @@ rule compare_systems:
         f"{RESULTS}/logs/compare_systems.log",
     benchmark:
         f"{RESULTS}/benchmarks/compare_systems.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         results=RESULTS,
         query_sets=study.query_sets,
@@ -98,6 +104,8 @@ rule report_ties:
         f"{RESULTS}/logs/report_ties.log",
     benchmark:
         f"{RESULTS}/benchmarks/report_ties.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         cross=CROSS,
         measures=study.spec["measures"],
@@ -123,6 +131,8 @@ rule collect_costs:
         f"{RESULTS}/logs/collect_costs.log",
     benchmark:
         f"{RESULTS}/benchmarks/collect_costs.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         cross=CROSS,
         results=RESULTS,

@@ -15,6 +15,8 @@ rule index_bm25:
         f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("bm25")),
+    conda:
+        "../../envs/core.yaml"
     params:
         entry=lambda w: system_entry(w.system),
         folder=lambda w, output: str(Path(output.index[0]).parent),
@@ -40,6 +42,8 @@ rule encode_texts:
         f"{RESULTS}/benchmarks/encode_texts/{{corpus}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("dense")),
+    conda:
+        "../../envs/encoders.yaml"
     threads: 8
     resources:
         gpu=1,

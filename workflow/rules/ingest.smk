@@ -46,6 +46,8 @@ rule ingest_corpus:
         f"{RESULTS}/logs/ingest_corpus/{{corpus}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/ingest_corpus/{{corpus}}.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         spec=lambda w: corpus_spec(w.corpus),
     message:
@@ -69,6 +71,8 @@ rule ingest_queries:
         f"{RESULTS}/benchmarks/ingest_queries/{{query_set}}.tsv"
     wildcard_constraints:
         query_set=one_of(given_query_sets),
+    conda:
+        "../../envs/core.yaml"
     params:
         spec=lambda w: spec("query_sets", w.query_set),
     message:
@@ -92,6 +96,8 @@ rule draw_probes:
         f"{RESULTS}/benchmarks/draw_probes/{{query_set}}.tsv"
     wildcard_constraints:
         query_set=one_of(drawn_query_sets),
+    conda:
+        "../../envs/core.yaml"
     params:
         n=lambda w: study.spec["query_sets"][w.query_set]["probe"]["n"],
         seed=lambda w: study.spec["query_sets"][w.query_set]["probe"].get("seed", study.spec["seed"]),
@@ -114,6 +120,8 @@ rule make_chunks:
         f"{RESULTS}/logs/make_chunks/{{corpus}}/{{mode}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/make_chunks/{{corpus}}/{{mode}}.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         fields=lambda w: spec("modes", w.mode),
         verses=study.spec["chunks"]["verses"],

@@ -16,6 +16,8 @@ rule export_trec:
         f"{RESULTS}/logs/export_trec.log",
     benchmark:
         f"{RESULTS}/benchmarks/export_trec.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         cross=CROSS,
         results=RESULTS,
@@ -41,6 +43,8 @@ rule plot_registers:
         f"{RESULTS}/logs/plot_registers.log",
     benchmark:
         f"{RESULTS}/benchmarks/plot_registers.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         measure=study.spec["contrasts"][0]["measures"][0] if study.spec["contrasts"] else study.spec["measures"][0],
     message:
@@ -70,6 +74,8 @@ rule write_manifest:
         f"{RESULTS}/logs/write_manifest.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_manifest.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         study=canonical(study.spec),
         systems=canonical({name: study.registry[name] for name in study.systems()}),
@@ -102,6 +108,8 @@ rule write_report:
         f"{RESULTS}/logs/write_report.log",
     benchmark:
         f"{RESULTS}/benchmarks/write_report.tsv"
+    conda:
+        "../../envs/core.yaml"
     params:
         results=RESULTS,
     message:

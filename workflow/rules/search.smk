@@ -26,6 +26,8 @@ rule search_bm25:
         f"{RESULTS}/benchmarks/search_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("bm25")),
+    conda:
+        "../../envs/core.yaml"
     threads: 2
     params:
         entry=lambda w: system_entry(w.system),
@@ -55,6 +57,8 @@ rule search_dense:
         f"{RESULTS}/benchmarks/search_dense/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("dense")),
+    conda:
+        "../../envs/encoders.yaml"
     threads: 2
     params:
         entry=lambda w: system_entry(w.system),
@@ -81,6 +85,8 @@ rule fuse_runs:
         f"{RESULTS}/benchmarks/fuse_runs/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("fusion")),
+    conda:
+        "../../envs/core.yaml"
     params:
         k=lambda w: study.registry[w.system]["k"],
         depth=study.spec["depth"],
@@ -105,6 +111,8 @@ rule import_run:
         f"{RESULTS}/benchmarks/import_run/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
         system=one_of(study.systems("imported")),
+    conda:
+        "../../envs/core.yaml"
     params:
         depth=study.spec["depth"],
     message:

@@ -10,12 +10,10 @@ from typing import Any
 import polars as pl
 
 from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.orders import REGISTERS
 from verseir.queries.judgements import Judgement, read_qrels, relevant_of
 from verseir.rows import FORBIDDEN, Row, first_forbidden, json_type, read_rows, rename
 from verseir.tables import QRELS, QUERIES
-
-#: How much of a poem's wording a query carries.
-REGISTERS = ("quoting", "half-remembered", "abstract", "thematic")
 
 #: How the judgements of a set come about. Only queries that are judged later may have no relevant poem.
 JUDGED = ("now", "later")
