@@ -19,29 +19,31 @@ Names of corpora, modes, query sets and systems are slugs: lower-case letters, d
 All are UTF-8 without a byte order mark, with `\\n` line ends; every fault is told with its line and how to mend it.
 Other fields and columns than those named here are passed over. `columns: {ours: theirs}` renames.
 
-**Poems, `adapter: jsonl`**: one object a line with `poem_id` and `verses`, and perhaps `title`, `poet`, `era`, `meter`,
-`genre`, `language`, `source`. `verses` has one shape in the whole file: a list of `[first, second]` hemistichs, a list
-of texts (one a verse), or one text (one verse a line). `explanations: {source: [text or null for each verse]}` may come
-along.
+**Poems, `adapter: jsonl`**: one object a line with `poem_id` and `verses`, and perhaps `title`, `poet`, `era`,
+`meter`, `genre`, `language`, `source`. `verses` has one shape in the whole file: a list of `[first, second]`
+hemistichs, a list of texts (one a verse), or one text (one verse a line). `explanations: {source: [text or null for
+each verse]}` may come along.
 
-**Poems, `adapter: csv`** (or `.tsv`): a header, then a row for each poem with its verses in the cell `verses`, one a
-line or parted by `verse_separator`; or a row for each verse, in the cell `verse` or the cells `first` and `second`, with
-`poem_id` on each row. A column `explanation:<source>` holds explanations of verses. Hemistichs in one cell are parted by
-`***`, `//`, `...`, a tab or several spaces: the mark is found by looking at the whole file, or named by
-`hemistich_separator`.
+**Poems, `adapter: csv`** (or `.tsv`): a header, then a row for each poem with its verses in the cell `verses`, one
+a line or parted by `verse_separator`; or a row for each verse, in the cell `verse` or the cells `first` and
+`second`, with `poem_id` on each row. A column `explanation:<source>` holds explanations of verses. Hemistichs in
+one cell are parted by `***`, `//`, `...`, a tab or several spaces: the mark is found by looking at the whole file,
+or named by `hemistich_separator`.
 
-**Poems, `adapter: fannorflop`**: the records of the Fann or Flop data set, from a local file or, with `hub`, by its id and
-revision; its explanations are the source `fof`.
+**Poems, `adapter: fannorflop`**: the records of the Fann or Flop data set, from a local file or, with `hub`, by its
+id and revision; its explanations are the source `fof`.
 
-**Poems, `adapter: openiti`**: OpenITI mARkdown files: `path` names a file or a folder; or `sources` names a list with
-repository, commit, path and sha256, fetched once, and `local` a folder that already holds the listed files.
+**Poems, `adapter: openiti`**: OpenITI mARkdown files: `path` names a file or a folder; or `sources` names a list
+with repository, commit, path and sha256, fetched once, and `local` a folder that already holds the listed files.
 
 **Explanations** (`explanations: {source: file}`): rows of `poem_id`, `verse_index` (from 0) and `text`.
 
 **Queries** (JSON Lines, CSV or TSV): `query_id`, `text`, and perhaps `register` (`quoting`, `half-remembered`,
-`abstract`, `thematic`) and `relevant`: a poem_id, a list of them, or `{poem_id: grade}`; in a table, ids parted by spaces.
+`abstract`, `thematic`) and `relevant`: a poem_id, a list of them, or `{poem_id: grade}`; in a table, ids parted by
+spaces.
 
-**Judgements** (`qrels`): CSV, TSV or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC qrels.
+**Judgements** (`qrels`): CSV, TSV or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC
+qrels.
 
 **Runs** (a system of `kind: imported`): TREC runs, or Parquet with the columns of this project's own runs.
 """
