@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 STUDY ?=
-SNAKEMAKE := $(BIN)/snakemake --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+OPTIONS := --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
 .PHONY: help install demo run check test unit lint format docs clean
 .DEFAULT_GOAL := help
@@ -25,10 +25,10 @@ demo: install ## Run the default study and print where its report is
 	@echo "The report is at $(CURDIR)/results/demo/report/index.html"
 
 run: install ## Run a study: make run STUDY=config/studies/openiti.yaml CORES=8
-	$(SNAKEMAKE)
+	$(BIN)/snakemake $(OPTIONS)
 
 check: install ## Check all inputs of a study and run nothing else: make check STUDY=...
-	$(SNAKEMAKE) check
+	$(BIN)/snakemake check $(OPTIONS)
 
 test: lint ## Run all tests: lint, then unit, golden and workflow tests
 	$(BIN)/python -m pytest

@@ -10,7 +10,7 @@ import tiny_models
 from tiny_models import TEXTS
 
 from verseir.faults import UserError
-from verseir.systems.checks import require_sound, self_check
+from verseir.systems.checks import rate_checks, require_sound, self_check
 from verseir.systems.loading import load_encoder
 
 E5 = {"query": "query: ", "document": "passage: "}
@@ -150,10 +150,12 @@ def test_pooling_other_than_the_model_s_own_is_a_warning(folders):
 
 
 def test_rates_warn(folders):
-    checks = failed(load(folders["bert"], max_length=8), ["слово " * 9, "a " * 9])
-    assert "max_length" in checks["queries cut"].hint
-    assert not checks["documents cut"].hard
-    assert "unknown tokens in queries" in checks
+    counts = load(folders["bert"], max_length=8).count_tokens(["слово " * 9, "a " * 9], "query")
+    cut, unknown = rate_checks(counts, "query")
+    assert (cut.name, cut.ok, cut.hard) == ("queries cut", False, False)
+    assert cut.observed == "100.0% of 2 texts"
+    assert "max_length" in cut.hint
+    assert (unknown.name, unknown.ok) == ("unknown tokens in queries", False)
 
 
 def test_all_failures_are_listed_together(folders):

@@ -36,7 +36,7 @@ def test_all_faults_of_a_file_are_found_at_once(tmp_path: Path) -> None:
     assert found[4][0] == 4 and "NaN" in found[4][1]
     assert found[5][0] == 5 and found[5][1].startswith("is not valid JSON")
     assert all(fault.hint for fault in faults)
-    assert "in.jsonl" in faults[0].hint and "perl" in faults[1].hint
+    assert "in.jsonl" in faults[0].hint and "repair_text" in faults[1].hint
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfea\x00", b"\xfe\xff\x00a"])

@@ -78,3 +78,11 @@ def test_columns_and_separators(tmp_path: Path) -> None:
 )
 def test_faults(tmp_path: Path, text: str, faults: list[tuple[int, str, str]]) -> None:
     assert faults_of(write(tmp_path, text), tmp_path) == faults
+
+
+def test_a_whole_poem_on_one_line_is_no_verse(tmp_path):
+    (tmp_path / "p.csv").write_text("poem_id,verses\na,x *** y *** z *** w\nb,x *** y *** z\n", encoding="utf-8")
+    with pytest.raises(PartlyRead) as caught:
+        tabular.read({"path": "p.csv"}, tmp_path)
+    assert "into 4 pieces" in str(caught.value)
+    assert "verse_separator" in str(caught.value)

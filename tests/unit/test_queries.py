@@ -196,3 +196,13 @@ def test_registers_are_closed(tmp_path: Path) -> None:
     for wrong in ({"register": "thematical"}, {"judged": "latter"}):
         with pytest.raises(UserError, match="did you mean"):
             load_query_set("set", spec | wrong, tmp_path)
+
+
+def test_a_misspelt_field_is_named(tmp_path):
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"query_id": "q1", "text": "a", "relevent": ["p1"], "registre": "quoting"}\n', encoding="utf-8")
+    with pytest.raises(InputFaults) as caught:
+        load_query_set("q", {"path": "q.jsonl", "corpora": ["c"]}, tmp_path)
+    told = str(caught.value)
+    assert "did you mean 'relevant'?" in told
+    assert "did you mean 'register'?" in told

@@ -198,7 +198,7 @@ def test_bad_inputs_are_refused_together_before_anything_is_made(tmp_path):
     project.write_rows("data/east-queries.jsonl", queries)
     done = project.run()
     assert done.returncode != 0
-    for told in ("data/east.jsonl:2", "data/east.jsonl:3", "data/west.jsonl:1", "loud", "hint:"):
+    for told in ("data/east.jsonl:2", "data/east.jsonl:3", "data/west.jsonl:1", "loud", "hint:", "nothing was run"):
         assert told in done.stdout, done.stdout
     made = [path for path in project.results.rglob("*") if path.is_file()] if project.results.exists() else []
     assert made == []
@@ -213,6 +213,25 @@ def test_a_gold_poem_that_is_not_in_the_corpus_is_named(tmp_path):
     assert done.returncode != 0
     assert "data/east-queries.jsonl:1" in done.stdout
     assert "no-such-poem" in done.stdout
+
+
+def test_sound_inputs_are_counted_and_nothing_is_run(tmp_path):
+    project = Project(tmp_path / "project")
+    done = project.run("check")
+    assert done.returncode == 0, done.stdout
+    assert "corpus east: 8 poems, 40 verses, 0 explanations" in done.stdout
+    assert "query set west-set: 8 queries, 8 judgements" in done.stdout
+    assert [path.name for path in project.results.rglob("*") if path.is_file()] == ["inputs.json"]
+
+
+def test_more_probes_than_poems_and_a_missing_run_are_refused(tmp_path):
+    project = Project(tmp_path / "project")
+    project.study["query_sets"]["probe"] = {"corpora": ["east"], "probe": {"corpus": "east", "n": 99}}
+    project.save_study()
+    assert "99 were wanted" in project.run("check").stdout
+    (project.folder / "mine.yaml").write_text('gone: {kind: imported, path: "none/{corpus}.trec"}\n', encoding="utf-8")
+    project.save_study(project.study | {"systems": ["gone"], "registry": ["config/systems.yaml", "mine.yaml"]})
+    assert "none/east.trec" in project.run("-n").stdout
 
 
 def test_a_faulty_config_is_refused_with_all_its_faults(tmp_path):

@@ -24,12 +24,11 @@ drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["
 # Before the first job of a run, every input of the study is read, and all faults are refused at once. This is no rule:
 # as one, a change in one corpus would re-run all others.
 onstart:
-    section = {name: canonical(study.spec[name]) for name in ("corpora", "query_sets", "modes")}
-    output = f"{RESULTS}/inputs.json"
-    shell(
-        "python -m verseir check_inputs --corpora {section[corpora]:q} --query-sets {section[query_sets]:q}"
-        " --modes {section[modes]:q} --output {output:q}"
-    )
+    sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
+    options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
+    command = [sys.executable, "-m", "verseir", "check_inputs", *options, "--output", f"{RESULTS}/inputs.json"]
+    if subprocess.run(command).returncode:
+        raise WorkflowError("the inputs of the study have faults (see above); nothing was run")
 
 
 rule ingest_corpus:

@@ -102,6 +102,7 @@ rule import_run:
     input:
         run=lambda w: study.registry[w.system]["path"].format(**w),
         queries=QUERIES,
+        poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
         code=code("import_run"),
     output:
         run=RUN,
@@ -118,5 +119,5 @@ rule import_run:
     message:
         "Importing the run of {wildcards.system} on {wildcards.corpus}, mode {wildcards.mode}, {wildcards.query_set}"
     shell:
-        "python -m verseir import_run --run {input.run:q} --queries {input.queries:q} --depth {params.depth}"
-        " --output {output.run:q} 2>&1 | tee {log:q}"
+        "python -m verseir import_run --run {input.run:q} --queries {input.queries:q} --poems {input.poems:q}"
+        " --depth {params.depth} --output {output.run:q} 2>&1 | tee {log:q}"

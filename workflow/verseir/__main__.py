@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
 import logging
 import os
-import pkgutil
 import sys
+from pathlib import Path
 
 from verseir import __version__, cli
 
@@ -15,9 +16,8 @@ from verseir import __version__, cli
 def verbs() -> dict[str, str]:
     """The verbs and what each does: the modules of ``verseir.cli`` and the first line of their docstrings."""
     found = {}
-    for module in pkgutil.iter_modules(cli.__path__):
-        if not module.name.startswith("_"):
-            found[module.name] = module.name
+    for path in sorted(Path(cli.__file__).parent.glob("[a-z]*.py")):
+        found[path.stem] = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
     return found
 
 
@@ -33,15 +33,21 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one verb. Returns 0, or 2 when a user can mend what went wrong."""
     arguments = sys.argv[1:] if arguments is None else arguments
     known = verbs()
-    parser = argparse.ArgumentParser(prog="python -m verseir", description=__doc__)
+    listed = "\n".join(f"  {verb:18} {what}" for verb, what in known.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m verseir",
+        description=__doc__,
+        epilog=f"verbs:\n{listed}\n\npython -m verseir <verb> --help tells more of each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("verb", choices=sorted(known), metavar="verb", help=", ".join(sorted(known)))
+    parser.add_argument("verb", choices=sorted(known), metavar="verb", help="one of the verbs below")
     if not arguments or arguments[0].startswith("-") or arguments[0] not in known:
         parser.parse_args(arguments[:1] or ["--help"])
         return 0
     limit_threads(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    for noisy in ("httpx", "sentence_transformers", "transformers", "urllib3"):
+    for noisy in ("bm25s", "httpx", "sentence_transformers", "transformers", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     module = importlib.import_module(f"verseir.cli.{arguments[0]}")
     from verseir.faults import InputFaults, UserError

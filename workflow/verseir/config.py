@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.layout import runs
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
@@ -96,6 +97,8 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     spec = _with_defaults(spec, schema)
     registry = _load_registry(spec, base, faults)
     faults += _reference_faults(spec, registry, where)
+    if not faults:
+        faults += _missing_runs(Study(spec, registry), base)
     if faults:
         raise InputFaults(faults)
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
@@ -126,8 +129,10 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
         "contrasts",
         [{"family": "against-best", "baseline": "best", "per": ["corpus", "query_set", "mode", "measure"]}],
     )
+    # nDCG@10 has a meaning for one relevant poem and for many.
+    main = "nDCG@10" if "nDCG@10" in filled["measures"] else filled["measures"][0]
     for family in filled["contrasts"]:
-        family.setdefault("measures", [filled["measures"][0]])
+        family.setdefault("measures", [main])
     for query_set in filled["query_sets"].values():
         query_set.setdefault("purpose", "known-item")
         query_set.setdefault("judged", "now")
@@ -144,6 +149,22 @@ def _load_registry(spec: dict[str, Any], base: Path, faults: list[Fault]) -> dic
         return {}
 
 
+def _registry_hint(files: list[str]) -> str:
+    """A study that names registry files of its own must name the project's too, where it uses it."""
+    shipped = "config/systems.yaml"
+    return "" if shipped in files else f"; the list `registry` leaves out {shipped}"
+
+
+def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
+    """Runs of imported systems that are not where the registry says."""
+    for run in runs(study.cross):
+        entry = study.registry[run.system]
+        if entry["kind"] == "imported":
+            path = entry["path"].format(**run._asdict())
+            if not (base / path).is_file():
+                yield Fault(path, 0, run.system, "there is no such run", f"`path` of the system is {entry['path']}")
+
+
 def _measure_faults(measures: list[str], where: str) -> Iterator[Fault]:
     from verseir.measures import parse_measure
 
@@ -157,13 +178,13 @@ def _measure_faults(measures: list[str], where: str) -> Iterator[Fault]:
 def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:
     """Names that one part of a study uses and no other part defines."""
 
-    def unknown(name: str, known: Any, field: str, what: str) -> Iterator[Fault]:
+    def unknown(name: str, known: Any, field: str, what: str, hint: str = "") -> Iterator[Fault]:
         if name not in known:
-            yield Fault(where, 0, field, f"unknown {what} '{name}'", closest(name, known))
+            yield Fault(where, 0, field, f"unknown {what} '{name}'", closest(name, known) + hint)
 
     if registry:
         for name in spec["systems"]:
-            yield from unknown(name, registry, "systems", "system")
+            yield from unknown(name, registry, "systems", "system", _registry_hint(spec["registry"]))
     yield from _measure_faults(spec["measures"], where)
     for name, corpus in spec["corpora"].items():
         given = [key for key in ("path", "hub", "sources") if key in corpus]

@@ -63,7 +63,7 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
         return ""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         faults.append(
-            Fault(label, 1, "", "is UTF-16, not UTF-8", f"iconv -f UTF-16 -t UTF-8 {label} > utf8-{path.name}")
+            Fault(label, 1, "", "is UTF-16, not UTF-8", f"python -m verseir repair_text --encoding utf-16 {label}")
         )
         return ""
     if data.startswith(b"PK\x03\x04"):
@@ -71,13 +71,13 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
         return ""
     if data.startswith(b"\xef\xbb\xbf"):
         faults.append(
-            Fault(label, 1, "", "begins with a byte order mark (BOM)", rf"perl -pi -e 's/^\xEF\xBB\xBF//' {label}")
+            Fault(label, 1, "", "begins with a byte order mark (BOM)", f"python -m verseir repair_text {label}")
         )
         data = data[3:]
     if b"\r" in data:
         first = data[: data.index(b"\r")].count(b"\n") + 1
         count = data.count(b"\r")
-        hint = rf"perl -pi -e 's/\r\n?/\n/g' {label}"
+        hint = f"python -m verseir repair_text {label}"
         faults.append(Fault(label, first, "", f"has CR or CRLF line ends ({count} of them); expected LF", hint))
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
@@ -87,7 +87,7 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
 
 
 def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
-    hint = "save the file as UTF-8; if it is in the Windows Arabic encoding: iconv -f CP1256 -t UTF-8"
+    hint = "save it as UTF-8; if it is CP1256 (Windows, Arabic): python -m verseir repair_text --encoding cp1256 FILE"
     lines = []
     n_bad = 0
     for number, line in enumerate(data.split(b"\n"), 1):

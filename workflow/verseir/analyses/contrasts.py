@@ -134,7 +134,7 @@ def _pairs(
         chosen = [system for system in present if system in family.get("systems", present)]
         baseline, note = family["baseline"], ""
         if baseline == "best":
-            baseline = max(chosen, key=lambda system: (values[system].mean(), system))
+            baseline = max(chosen, key=lambda system: values[system].mean())  # the first by name among equals
             note = "the best was picked on the same queries"
         if baseline not in values:
             continue

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from verseir.atomic import write_text
 from verseir.corpora.load import load_corpus
-from verseir.corpora.model import Corpus
+from verseir.corpora.model import Corpus, PartlyRead
 from verseir.faults import Fault, InputFaults, UserError
+from verseir.probes import known_item_probes
 from verseir.queries.load import QuerySet, cross_check, load_query_set
 
 
@@ -22,31 +23,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     faults: list[Fault] = []
-    corpora = {name: _corpus(name, spec, faults) for name, spec in sorted(args.corpora.items())}
-    query_sets = {
-        name: _query_set(name, spec, faults) for name, spec in sorted(args.query_sets.items()) if "path" in spec
-    }
+    known_ids: dict[str, set[str]] = {}
+    corpora = {name: _corpus(name, spec, known_ids, faults) for name, spec in sorted(args.corpora.items())}
+    given = {name: spec for name, spec in sorted(args.query_sets.items()) if "path" in spec}
+    query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
     faults += _bare_modes(corpora, args.corpora, args.modes)
+    faults += _probe_faults(corpora, args.query_sets)
     for name, query_set in query_sets.items():
-        searched = [corpora[corpus] for corpus in args.query_sets[name]["corpora"]]
-        if query_set is not None and None not in searched:
-            poem_ids = {corpus.name: set(corpus.poems["poem_id"]) for corpus in searched if corpus}
-            faults += cross_check(query_set, poem_ids)
+        searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
+        if query_set is not None and searched:
+            faults += cross_check(query_set, searched)
     if faults:
         raise InputFaults(faults)
-    write_text(args.output, json.dumps(_record(args, corpora, query_sets), indent=1, ensure_ascii=False) + "\n")
+    record = _record(args, corpora, query_sets)
+    write_text(args.output, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    for name, read in record["corpora"].items():
+        print(
+            f"corpus {name}: {read['n_poems']} poems, {read['n_verses']} verses, {read['n_explanations']} explanations"
+        )
+    for name, read in record["query_sets"].items():
+        print(f"query set {name}: {read['n_queries']} queries, {read['n_judgements']} judgements")
     for corpus in filter(None, corpora.values()):
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")
 
 
-def _corpus(name: str, spec: dict, faults: list[Fault]) -> Corpus | None:
+def _corpus(name: str, spec: dict, known_ids: dict[str, set[str]], faults: list[Fault]) -> Corpus | None:
+    """The corpus, or None; the ids of its poems go to ``known_ids`` also where some of them have faults."""
     try:
-        return load_corpus(name, spec, Path())
+        corpus = load_corpus(name, spec, Path())
+    except PartlyRead as found:
+        faults.extend(found.faults)
+        if found.complete and not spec.get("sample"):
+            known_ids[name] = set(found.known_ids)
     except InputFaults as found:
         faults.extend(found.faults)
     except UserError as error:
         faults.append(Fault(f"corpus {name}", 0, "", str(error.args[0]), error.hint))
+    else:
+        known_ids[name] = set(corpus.poems["poem_id"])
+        return corpus
     return None
 
 
@@ -56,6 +72,17 @@ def _query_set(name: str, spec: dict, faults: list[Fault]) -> QuerySet | None:
     except InputFaults as found:
         faults.extend(found.faults)
     return None
+
+
+def _probe_faults(corpora: dict[str, Corpus | None], query_sets: dict) -> Iterator[Fault]:
+    """Probes that cannot be drawn from their corpus."""
+    for name, spec in sorted(query_sets.items()):
+        corpus = corpora.get(spec.get("probe", {}).get("corpus", ""))
+        if corpus is not None:
+            try:
+                known_item_probes(corpus.poems, spec["probe"]["n"], spec["probe"].get("seed", 0))
+            except UserError as error:
+                yield Fault(f"query set {name}", 0, "probe.n", str(error.args[0]), error.hint)
 
 
 def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> Iterator[Fault]:

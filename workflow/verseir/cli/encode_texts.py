@@ -7,7 +7,7 @@ from typing import Any
 
 from verseir.atomic import write_text
 from verseir.costs import write_cost
-from verseir.systems.checks import require_sound
+from verseir.systems.checks import rate_checks, require_sound
 from verseir.systems.devices import claim_device
 from verseir.systems.identity import Role
 from verseir.systems.loading import load_encoder
@@ -37,11 +37,18 @@ def run(args: argparse.Namespace) -> None:
     with claim_device() as device:
         encoder = load_encoder(args.entry, device)
         checks = require_sound(encoder, texts["query"][:SAMPLE] + texts["document"][:SAMPLE])
+        counts = {role: encoder.count_tokens(texts[role], role) for role in sorted(texts)}
+        for role in counts:
+            checks += rate_checks(counts[role], role)
+        for check in checks:
+            if not check.ok:
+                print(f"warning: {args.system}: {check.name}: {check.observed}; {check.hint}", flush=True)
         store = VectorStore(encoder.identity)
         new = {role: len(store.missing(texts[role], role)) for role in texts}
         report = store.encode_missing(encoder, texts)
         n_texts = sum(map(len, texts.values()))
-        print(f"{args.system} on {args.corpus}: {report.n_encoded} of {n_texts} texts encoded, the others were stored")
+        stored = n_texts - report.n_encoded
+        print(f"{args.system} on {args.corpus}: {report.n_encoded} of {n_texts} texts encoded, {stored} were stored")
         rate = store.texts_per_second()
         write_cost(
             args.cost,
@@ -64,17 +71,13 @@ def run(args: argparse.Namespace) -> None:
             "roles": {},
         }
         for role in sorted(texts):
-            counts = encoder.count_tokens(texts[role], role)
             seen["roles"][role] = {
                 "n_texts": len(texts[role]),
                 "n_new": new[role],
-                "truncated_share": counts.truncated_share,
-                "unknown_token_share": counts.unknown_token_share,
+                "truncated_share": counts[role].truncated_share,
+                "unknown_token_share": counts[role].unknown_token_share,
             }
     write_text(args.output, json.dumps(seen, indent=1, ensure_ascii=False) + "\n")
-    for check in checks:
-        if not check.ok:
-            print(f"warning: {args.system}: {check.name}: {check.observed}; {check.hint}")
 
 
 def _distinct(columns: list) -> list[str]:

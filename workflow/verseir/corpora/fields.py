@@ -60,10 +60,21 @@ class VerseSplitter:
             else layout.find_separator(verse for _, verses, _ in self._waiting for verse in verses)
         )
         for record, verses, lines in self._waiting:
+            if separator is None:
+                self._check_marks(verses, lines, faults)
             record.verses = [
                 self._verse(text, separator, line, number, faults)
                 for number, (text, line) in enumerate(zip(verses, lines, strict=True), 1)
             ]
+
+    def _check_marks(self, verses: list[str], lines: list[int], faults: list[Fault]) -> None:
+        """A verse that holds a mark of hemistichs again and again is a poem in one line, not a verse."""
+        for text, line in zip(verses, lines, strict=True):
+            for mark in ("***", "//"):
+                if (n := len(layout.split_verse(text, layout.separator_pattern(mark)))) > 2:
+                    problem = f"'{mark}' parts this text into {n} pieces: it is no verse of two hemistichs"
+                    hint = "put each verse on a line of its own, or name what parts the verses: verse_separator"
+                    faults.append(Fault(self.label, line, "verses", problem, hint))
 
     def _verse(
         self, text: str, separator: re.Pattern[str] | None, line: int, number: int, faults: list[Fault]

@@ -27,7 +27,7 @@ ADAPTERS: dict[str, Adapter] = {
 def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     """The corpus that ``spec`` describes; relative paths in it start from ``base``.
 
-    Raises InputFaults with all faults of the corpus and its explanations at once; UserError when a hub file cannot be
+    Raises PartlyRead with all faults of the corpus and its explanations at once; UserError when a hub file cannot be
     had.
     """
     if spec.get("adapter") not in ADAPTERS:
@@ -54,7 +54,7 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     if not records and not faults:
         faults.append(Fault(str(spec.get("path") or name), 0, "", "holds no poems", "a corpus needs at least one"))
     if faults:
-        raise InputFaults(faults)
+        raise PartlyRead(faults, records, known_ids | {record.poem_id for record in records}, readable)
     poems = poems_frame([_poem(record, spec.get("language")) for record in records])
     try:
         poems = sample(poems, spec.get("sample") or {})

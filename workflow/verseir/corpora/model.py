@@ -63,11 +63,18 @@ class PartlyRead(InputFaults):
     """Faults of an adapter, with the ``records`` that it could read, so that these are checked in the same run.
 
     ``known_ids`` are the ids of all poems that the adapter saw, also of those with a fault: nothing that refers to one
-    of them is a fault of its own.
+    of them is a fault of its own. ``complete`` is False where the file could not be read to its end.
     """
 
-    def __init__(self, faults: Iterable[Fault], records: list[Record], known_ids: Iterable[str] = ()):
+    def __init__(
+        self,
+        faults: Iterable[Fault],
+        records: list[Record],
+        known_ids: Iterable[str] = (),
+        complete: bool = True,
+    ):
         super().__init__(faults)
+        self.complete = complete
         self.records = records
         self.known_ids = frozenset(known_ids)
 

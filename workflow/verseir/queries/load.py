@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,7 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     faults: list[Fault] = []
     rows = rename(read_rows(base / label, label, faults), spec.get("columns") or {}, label, faults)
     rows = _filtered(rows, spec.get("filter") or {}, label, faults)
+    _check_names(rows, [] if spec.get("qrels") else ["relevant"], label, faults)
     if spec.get("register") is not None and spec["register"] not in REGISTERS:
         raise UserError(
             f"query set '{name}': register '{spec['register']}' is not known", closest(spec["register"], REGISTERS)
@@ -98,6 +100,16 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
         places,
         {(j.query_id, j.poem_id): (j.file, j.line) for j in judgements},
     )
+
+
+def _check_names(rows: list[Row], wanted: list[str], label: str, faults: list[Fault]) -> None:
+    """Fields that look like a misspelling of one that no row has: passed over, they would be missed in silence."""
+    seen = {name for row in rows for name in row.values}
+    for name in [*wanted, "register"]:
+        near = difflib.get_close_matches(name, sorted(seen), n=1, cutoff=0.85) if name not in seen else []
+        if near:
+            line = next(row.line for row in rows if near[0] in row.values)
+            faults.append(Fault(label, line, near[0], "is no field of a query", f"did you mean '{name}'?"))
 
 
 def _filtered(rows: list[Row], wanted: dict[str, Any], label: str, faults: list[Fault]) -> list[Row]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from verseir.faults import UserError
-from verseir.systems.encoder import Encoder
+from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import ROLES, Role
 
 #: The least cosine between a text encoded alone and in a batch. Padding and pooling faults fall far below it.
@@ -55,7 +55,6 @@ def self_check(encoder: Encoder, sample_texts: list[str]) -> list[Check]:
         *(_prompt(encoder, texts, role) for role in ROLES),
         _roles(encoder, vectors),
         *_settings(encoder),
-        *(check for role in ROLES for check in _rates(encoder, texts, role)),
     ]
 
 
@@ -139,10 +138,10 @@ def _roles(encoder: Encoder, vectors: dict[Role, np.ndarray]) -> Check:
     return Check("roles agree", least > LEAST_COSINE, observed, "one role is treated in another way without reason")
 
 
-def _rates(encoder: Encoder, texts: list[str], role: Role) -> list[Check]:
-    counts = encoder.count_tokens(texts, role)
+def rate_checks(counts: TokenCounts, role: Role) -> list[Check]:
+    """Soft checks of how many texts are cut and how many tokens unknown, from the ``counts`` of all texts of a role."""
     truncated, unknown = counts.truncated_share, counts.unknown_token_share
-    cut, name = f"{truncated:.1%} of {len(texts)} texts", "queries" if role == "query" else "documents"
+    cut, name = f"{truncated:.1%} of {len(counts.n_tokens)} texts", "queries" if role == "query" else "documents"
     foreign = "the encoder does not know this script"
     return [
         Check(f"{name} cut", truncated <= MUCH, cut, "raise `max_length`", hard=False),
