@@ -23,6 +23,7 @@ ROWS = [
     for name in ("abstract", "quoting")
     for system, mean in (("bm25", 0.4), ("dense-a", 0.6))
 ]
+MEASURES = {"known": "Recall@5", "other": "MRR"}
 
 
 def texts(svg):
@@ -34,7 +35,14 @@ def texts(svg):
 def test_verb_writes_all_formats(tmp_path):
     write_table(frame(REGISTERS, ROWS), tmp_path / "registers.csv", REGISTERS)
     files = [tmp_path / f"registers.{suffix}" for suffix in ("svg", "pdf", "png")]
-    arguments = ["--registers", str(tmp_path / "registers.csv"), "--measure", "Recall@5", "--output", *map(str, files)]
+    arguments = [
+        "--registers",
+        str(tmp_path / "registers.csv"),
+        "--measures",
+        '{"known": "Recall@5"}',
+        "--output",
+        *map(str, files),
+    ]
     assert main(["plot_registers", *arguments]) == 0
     assert [file.read_bytes()[:4] for file in files] == [b"<?xm", b"%PDF", b"\x89PNG"]
 
@@ -42,7 +50,7 @@ def test_verb_writes_all_formats(tmp_path):
 def test_same_table_same_bytes(tmp_path):
     rows = frame(REGISTERS, ROWS)
     for name, table in (("one", rows), ("two", rows.reverse())):
-        save(plot_registers(table, "Recall@5"), [tmp_path / f"{name}.{suffix}" for suffix in ("svg", "pdf", "png")])
+        save(plot_registers(table, MEASURES), [tmp_path / f"{name}.{suffix}" for suffix in ("svg", "pdf", "png")])
     for suffix in ("svg", "pdf", "png"):
         assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
     assert not re.search(
@@ -51,9 +59,10 @@ def test_same_table_same_bytes(tmp_path):
 
 
 def test_text_is_text_in_order(tmp_path):
-    save(plot_registers(frame(REGISTERS, ROWS), "Recall@5"), [tmp_path / "r.svg"])
+    save(plot_registers(frame(REGISTERS, ROWS), MEASURES), [tmp_path / "r.svg"])
     found = texts((tmp_path / "r.svg").read_text(encoding="utf-8"))
     assert [text for text in found if text in ("quoting", "abstract")] == ["quoting", "abstract"]
+    assert found.count("mean, 95% interval") == 3
     assert [text for text in found if "verse" in text or "explanation" in text] == [
         "verse",
         "explanation",
@@ -63,20 +72,35 @@ def test_text_is_text_in_order(tmp_path):
 
 
 def test_registers_of_two_query_sets_are_told_apart(tmp_path):
-    rows = ROWS + [row | {"query_set": "other"} for row in ROWS]
-    save(plot_registers(frame(REGISTERS, rows), "Recall@5"), [tmp_path / "r.svg"])
-    found = " ".join(texts((tmp_path / "r.svg").read_text(encoding="utf-8")))
-    assert "known" in found and "other" in found
+    rows = ROWS + [row | {"query_set": "other", "measure": "MRR"} for row in ROWS]
+    save(plot_registers(frame(REGISTERS, rows), MEASURES), [tmp_path / "r.svg"])
+    found = texts((tmp_path / "r.svg").read_text(encoding="utf-8"))
+    assert {"known, Recall@5", "other, MRR"} <= set(found)
 
 
 def test_empty_table_says_so(tmp_path):
-    save(plot_registers(pl.DataFrame(schema=dict(REGISTERS.columns)), "MRR"), [tmp_path / "r.svg", tmp_path / "r.png"])
+    save(plot_registers(pl.DataFrame(schema=dict(REGISTERS.columns)), {}), [tmp_path / "r.svg", tmp_path / "r.png"])
     assert any("nothing to plot" in text for text in texts((tmp_path / "r.svg").read_text(encoding="utf-8")))
 
 
 def test_unknown_measure_is_named():
     with pytest.raises(UserError, match="Recall@55"):
-        plot_registers(frame(REGISTERS, ROWS), "Recall@55")
+        plot_registers(frame(REGISTERS, ROWS), {"known": "Recall@55"})
+
+
+def test_each_query_set_shows_its_own_measure():
+    rows = [register("quoting", "bm25", 0.2), register("quoting", "bm25", 0.9, measure="MRR")]
+    rows += [
+        register("thematic", "bm25", mean, query_set="other", measure=m) for m, mean in (("MRR", 0.4), ("MAP", 0.7))
+    ]
+    axes = plot_registers(frame(REGISTERS, rows), MEASURES).axes[0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["quoting\nRecall@5", "thematic\nMRR"]
+    assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"] == [0.2, 0.4]
+
+
+def test_query_set_without_a_measure_is_named():
+    with pytest.raises(UserError, match="query set 'known'"):
+        plot_registers(frame(REGISTERS, ROWS), {"other": "MRR"})
 
 
 def test_unknown_format_is_refused_before_anything_is_written(tmp_path):
@@ -87,7 +111,7 @@ def test_unknown_format_is_refused_before_anything_is_written(tmp_path):
 
 def test_missing_interval_draws_a_dot_alone():
     lines = [
-        len(plot_registers(frame(REGISTERS, [register("quoting", "bm25", 0.5, half=half)]), "Recall@5").axes[0].lines)
+        len(plot_registers(frame(REGISTERS, [register("quoting", "bm25", 0.5, half=half)]), MEASURES).axes[0].lines)
         for half in (0.1, None)
     ]
     assert lines == [2, 1]
@@ -114,7 +138,7 @@ def test_label_is_one_composed_line():
 
 
 def test_dollar_signs_are_no_formula(tmp_path):
-    save(plot_registers(frame(REGISTERS, [register("quoting", "a$x$", 0.5)]), "Recall@5"), [tmp_path / "r.svg"])
+    save(plot_registers(frame(REGISTERS, [register("quoting", "a$x$", 0.5)]), MEASURES), [tmp_path / "r.svg"])
     assert "a$x$" in texts((tmp_path / "r.svg").read_text(encoding="utf-8"))
 
 
@@ -135,7 +159,7 @@ def test_orders():
 
 
 def test_inline_svg_is_described_and_takes_the_inks_of_the_page(tmp_path):
-    save(plot_registers(frame(REGISTERS, ROWS), "Recall@5"), [tmp_path / "r.svg"])
+    save(plot_registers(frame(REGISTERS, ROWS), MEASURES), [tmp_path / "r.svg"])
     markup = inline_svg((tmp_path / "r.svg").read_text(encoding="utf-8"), "A <title>", "What & how")
     assert markup.startswith("<svg")
     assert '<title id="figure-title">A &lt;title&gt;</title>' in markup

@@ -13,6 +13,7 @@ from report_study import SYSTEMS, TEMPLATE, contrast, register, score, study, wr
 from verseir.__main__ import main
 from verseir.faults import UserError
 from verseir.report.build import build_report
+from verseir.report.spoken import main_measures
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "col"}
 HOSTILE = '<script>alert("x")</script>&'
@@ -74,8 +75,8 @@ def page_of(results, spec=None, systems=SYSTEMS):
                 "plot_registers",
                 "--registers",
                 str(results / "tables" / "registers.csv"),
-                "--measure",
-                "Recall@5",
+                "--measures",
+                json.dumps(main_measures(spec)),
                 "--output",
                 figure,
             ]
@@ -224,6 +225,43 @@ def test_means_without_intervals(tmp_path):
     _, page = page_of(results)
     assert "interval not estimable" in page.words
     assert "svg" in page.tags
+
+
+def test_synthetic_query_sets_are_called_so(tmp_path):
+    probes = {"corpora": ["poems"], "probe": {"corpus": "poems", "n": 8, "seed": 1}, "purpose": "known-item"}
+    spec = study(query_sets={"known": probes | {"judged": "now"}})
+    results = write_study(tmp_path / "small", spec, SCORES, CONTRASTS, REGISTERS)
+    _, page = page_of(results, spec)
+    assert "Asked: known (synthetic probes drawn from the poems, 100 queries)" in page.words
+    assert "The queries of known are synthetic." in page.words and "nothing of what readers ask" in page.words
+    for told in ("Who leads on known (synthetic)", "Known queries (synthetic) of poems", "on synthetic quoting"):
+        assert told in page.words
+
+
+def test_query_sets_of_readers_are_not_called_synthetic(usual):
+    assert "synthetic" not in usual[2].words
+
+
+def test_all_systems_with_the_highest_mean_are_marked_best(tmp_path):
+    scores = [score("bm25", 0.7, 0.6, 0.8), score("dense-a", 0.7, 0.5, 0.8), score("dense-b", 0.1)]
+    rows = [contrast("dense-a", "bm25", 0.0, -0.1, 0.1, 1.0), contrast("dense-b", "bm25", -0.6, -0.7, -0.5, 0.001)]
+    results = write_study(tmp_path / "small", study(), scores, rows)
+    markup, page = page_of(results)
+    assert markup.count("<strong>0.700</strong>") == 2
+    assert markup.count('class="is-best"') == 2
+    assert "bm25 and dense-a have the highest mean, 0.700" in page.words
+
+
+def test_measure_whose_cut_holds_the_corpus_is_said_to_say_little(tmp_path):
+    scores = [score("bm25", 0.7), score("dense-a", 0.5)]
+    scores += [score(name, 1.0, measure=m) for name in ("bm25", "dense-a") for m in ("Recall@100", "MRR")]
+    scores += [row | {"measure": "R@5"} for row in scores[:2]]
+    spec = study(measures=["Recall@5", "R@5", "MRR", "Recall@100"])
+    markup, page = page_of(write_study(tmp_path / "small", spec, scores), spec)
+    assert "Recall@100 says little here: poems has 40 poems" in page.words
+    assert "MRR says nothing here: all systems have the same mean." in page.words
+    assert "R@5 equals Recall@5 in every row." in page.words
+    assert len(re.findall(r'<th scope="col" class="n silent">', markup)) == 2
 
 
 def test_same_study_same_page(tmp_path):

@@ -12,7 +12,8 @@ from verseir.report.sentences import (
     register_findings,
     wording_findings,
 )
-from verseir.report.standings import main_measures, standings
+from verseir.report.spoken import main_measures
+from verseir.report.standings import standings
 from verseir.tables import CONTRASTS, LEADERBOARD, REGISTERS
 
 KINDS = {name: entry["kind"] for name, entry in SYSTEMS.items()}
@@ -37,7 +38,7 @@ def test_established_lead():
     assert finding.verdict == "leads"
     assert finding.text.startswith("bm25 leads with 0.700 [0.600,\u00a00.800].")
     assert "It is separated from dense-b and dense-a (largest\u00a0Holm\u00a0p\u00a0=\u00a00.020)" in finding.text
-    assert "the nearest is dense-b, 0.050 below [+0.010,\u00a0+0.090]" in finding.text
+    assert "the nearest, dense-b, is 0.050 [0.010,\u00a00.090] below" in finding.text
 
 
 def test_no_lead_where_one_system_is_not_separated():
@@ -113,18 +114,45 @@ def test_brief_names_established_leads_and_the_rest():
     )
 
 
-def test_main_measure_is_the_first_that_is_tested_against_the_best():
-    scores = frame(LEADERBOARD, [score("bm25", 0.7, measure=measure) for measure in ("MRR", "Recall@5", "nDCG@10")])
+def test_main_measure_is_that_of_the_first_family_that_covers_the_query_set():
     families = [
         {"family": "other", "baseline": "bm25", "measures": ["MRR"]},
-        {"family": "top", "baseline": "best", "measures": ["nDCG@10"]},
+        {"family": "top", "baseline": "best", "measures": ["nDCG@10", "MRR"], "query_sets": ["themes"]},
     ]
-    rows = [contrast("dense-a", "bm25", 0, 0, 0, 1, family="other", measure="MRR")]
-    rows += [contrast("dense-a", "bm25", 0, 0, 0, 1, family="top", measure="nDCG@10")]
-    spec = study(contrasts=families)
-    assert main_measures(scores, frame(CONTRASTS, rows), spec) == {"known": "nDCG@10"}
-    assert main_measures(scores, frame(CONTRASTS, rows[:1]), spec) == {"known": "MRR"}
-    assert main_measures(scores, frame(CONTRASTS, []), spec) == {"known": "Recall@5"}
+    sets = {"query_sets": {"known": {}, "themes": {}}}
+    assert main_measures(study(contrasts=families, **sets)) == {"known": "MRR", "themes": "nDCG@10"}
+    assert main_measures(study(contrasts=families[1:], **sets)) == {"known": "Recall@5", "themes": "nDCG@10"}
+    assert main_measures(study(contrasts=[], **sets)) == {"known": "Recall@5", "themes": "Recall@5"}
+
+
+def test_equal_means_share_the_first_place():
+    scores = [score("bm25", 0.5, 0.4, 0.6), score("dense-a", 0.5, 0.3, 0.6), score("dense-b", 0.4)]
+    rows = [contrast("dense-a", "bm25", 0.0, -0.1, 0.1, 1.0), contrast("dense-b", "bm25", -0.1, -0.2, -0.05, 0.002)]
+    found = standing(scores, rows)
+    finding = lead_finding(found)
+    assert finding.verdict == "not separated"
+    assert finding.text.startswith("bm25 and dense-a have the highest mean, 0.500 (bm25 [0.400")
+    assert "so none leads alone. The tests are against bm25. It is separated from dense-b." in finding.text
+    assert [found.state(name) for name in ("bm25", "dense-a", "dense-b")] == ["best", "best", "separated"]
+    assert "(highest mean: bm25 and dense-a in mode verse)" in lead_brief([found])
+
+
+def test_several_lexical_systems_are_told_once():
+    kinds = KINDS | {"bm25-light": "bm25"}
+    rows = [
+        register(name, system, mean)
+        for name, means in (("quoting", (0.9, 0.85, 0.6)), ("abstract", (0.2, 0.25, 0.6)))
+        for system, mean in zip(("bm25", "bm25-light", "dense-a"), means, strict=True)
+    ]
+    (finding,) = wording_findings(cells(rows), "poems", "verse", kinds)
+    assert finding.text.count("The paper’s effect") == 1
+    assert "appears for bm25 and bm25-light: they go from ahead" in finding.text
+    assert "; bm25-light is ahead there (0.850 [" in finding.text
+
+
+def test_small_rise_is_not_shown_as_none():
+    (finding,) = explanation_findings(explained([("bm25", 0.0003, 0.2), ("dense-a", 0.1, 0.1)]), "poems", MODES)
+    assert "rises for 2 of 2 systems (from +0.0003 for bm25 to +0.100 for dense-a" in finding.points[0]
 
 
 def cells(rows):

@@ -40,8 +40,16 @@ rule make_leaderboard:
         qrels=ALL_QRELS,
         code=code("make_leaderboard"),
     output:
-        leaderboard=f"{RESULTS}/tables/leaderboard.csv",
-        registers=f"{RESULTS}/tables/registers.csv",
+        leaderboard=report(
+            f"{RESULTS}/tables/leaderboard.csv",
+            caption="../report/leaderboard.rst",
+            category="Tables",
+        ),
+        registers=report(
+            f"{RESULTS}/tables/registers.csv",
+            caption="../report/register_means.rst",
+            category="Tables",
+        ),
     log:
         f"{RESULTS}/logs/make_leaderboard.log",
     benchmark:
@@ -69,7 +77,11 @@ rule compare_systems:
         qrels=ALL_QRELS,
         code=code("compare_systems"),
     output:
-        f"{RESULTS}/tables/contrasts.csv",
+        report(
+            f"{RESULTS}/tables/contrasts.csv",
+            caption="../report/contrasts.rst",
+            category="Tables",
+        ),
     log:
         f"{RESULTS}/logs/compare_systems.log",
     benchmark:

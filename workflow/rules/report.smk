@@ -1,5 +1,7 @@
 # What people and other programs read.
 
+from verseir.report.spoken import main_measures
+
 TREC = f"{RESULTS}/trec"
 
 
@@ -46,11 +48,11 @@ rule plot_registers:
     conda:
         "../../envs/core.yaml"
     params:
-        measure=study.spec["contrasts"][0]["measures"][0] if study.spec["contrasts"] else study.spec["measures"][0],
+        measures=canonical(main_measures(study.spec)),
     message:
         "Plotting systems by register"
     shell:
-        "python -m verseir plot_registers --registers {input.registers:q} --measure {params.measure:q}"
+        "python -m verseir plot_registers --registers {input.registers:q} --measures {params.measures:q}"
         " --output {output:q} 2>&1 | tee {log:q}"
 
 

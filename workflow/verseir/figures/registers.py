@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -22,13 +23,13 @@ COLUMNS = 4
 WIDTH, STEP, GAP = 2.7, 0.17, 1.2
 
 
-def plot_registers(registers: pl.DataFrame, measure: str) -> Figure:
-    """Draw ``measure`` of a REGISTERS table.
+def plot_registers(registers: pl.DataFrame, measures: Mapping[str, str]) -> Figure:
+    """Draw a REGISTERS table: of each query set the measure that ``measures`` names for it.
 
     A system keeps its colour, mark and place within a register in all panels. A mean without interval is a dot alone.
 
     Raises:
-        UserError: the table has rows, but none of ``measure``.
+        UserError: the table has rows of a query set, but none of its measure, or ``measures`` names none for it.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -38,19 +39,32 @@ def plot_registers(registers: pl.DataFrame, measure: str) -> Figure:
             figure = Figure(figsize=(2 * WIDTH, 0.8))
             figure.text(0, 0.5, "No query of this study names its register: there is nothing to plot.", va="center")
             return figure
-        rows = registers.filter(pl.col("measure") == measure)
-        if rows.is_empty():
-            raise UserError(f"no row of measure '{measure}'", hint=closest(measure, registers["measure"].unique()))
-        return _draw(rows, measure)
+        query_sets = sorted(registers["query_set"].unique())
+        return _draw(pl.concat([_rows_of(registers, query_set, measures) for query_set in query_sets]), measures)
 
 
-def _draw(rows: pl.DataFrame, measure: str) -> Figure:
+def _rows_of(registers: pl.DataFrame, query_set: str, measures: Mapping[str, str]) -> pl.DataFrame:
+    """The rows of a query set's measure."""
+    if query_set not in measures:
+        raise UserError(f"no measure is named for the query set '{query_set}'", hint=closest(query_set, measures))
+    rows = registers.filter(pl.col("query_set") == query_set)
+    measure = measures[query_set]
+    if measure not in rows["measure"]:
+        raise UserError(
+            f"no row of measure '{measure}' for the query set '{query_set}'",
+            hint=closest(measure, rows["measure"].unique()),
+        )
+    return rows.filter(pl.col("measure") == measure)
+
+
+def _draw(rows: pl.DataFrame, measures: Mapping[str, str]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     systems = sorted(rows["system"].unique())
     look = looks(systems)
-    bands = {corpus: _bands(rows.filter(pl.col("corpus") == corpus)) for corpus in sorted(rows["corpus"].unique())}
+    by_corpus = rows.partition_by("corpus", as_dict=True)
+    bands = {corpus: _bands(by_corpus[corpus,], measures) for corpus in sorted(rows["corpus"].unique())}
     strips = []  # one strip of panels side by side: (corpus, modes)
     for corpus in bands:
         modes = sorted(rows.filter(pl.col("corpus") == corpus)["mode"].unique(), key=mode_order)
@@ -72,23 +86,27 @@ def _draw(rows: pl.DataFrame, measure: str) -> Figure:
             name = label(mode) if len(bands) == 1 else f"{label(corpus)}: {label(mode)}"
             axes.set_title(name)
             axes.set_xlim(low, high)
-            axes.set_xlabel(label(measure))
+            axes.set_xlabel("mean, 95% interval")
             if column:
                 axes.tick_params(labelleft=False)
     _legend(figure, systems, look)
     return figure
 
 
-def _bands(rows: pl.DataFrame) -> list[tuple[str, str, str]]:
-    """(register, query set, label) of the bands of one corpus, from the most wording down."""
+def _bands(rows: pl.DataFrame, measures: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """(register, query set, label) of the bands of one corpus, from the most wording down.
+
+    The label names the measure, and the query set where two have the same register.
+    """
     pairs = sorted(
         rows.select("register", "query_set").unique().iter_rows(), key=lambda pair: (register_order(pair[0]), pair[1])
     )
     names = [register for register, _ in pairs]
-    return [
-        (register, query_set, label(register) + (f"\n{label(query_set)}" if names.count(register) > 1 else ""))
-        for register, query_set in pairs
-    ]
+    bands = []
+    for register, query_set in pairs:
+        twin = f"{label(query_set)}, " if names.count(register) > 1 else ""
+        bands.append((register, query_set, f"{label(register)}\n{twin}{label(measures[query_set])}"))
+    return bands
 
 
 def _height(n_bands: int, n_systems: int) -> float:

@@ -17,7 +17,8 @@ from verseir.report.figure import inline_svg
 from verseir.report.formats import count, quantity
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
-from verseir.report.standings import Standing, main_measures, standings
+from verseir.report.spoken import main_measures, synthetic_sets
+from verseir.report.standings import Standing, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
 
 
@@ -53,9 +54,9 @@ def report_context(results: Path) -> dict[str, Any]:
     if leaderboard.is_empty():
         raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study measures at least one query set")
     audits = [_read_json(results / "corpora" / corpus / "audit.json") for corpus in sorted(study["corpora"])]
-    measures = main_measures(leaderboard, contrasts, study)
+    measures, synthetic = main_measures(study), synthetic_sets(study)
     found = standings(leaderboard, contrasts, study)
-    cells = effects.register_cells(tables["registers"], measures)
+    cells = effects.register_cells(tables["registers"], measures, synthetic)
     leads, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds)
     names = {
         *leaderboard["system"],
@@ -67,7 +68,7 @@ def report_context(results: Path) -> dict[str, Any]:
     }
     return {
         "names": sorted(names),
-        "brief": _brief(found, measures, by_corpus),
+        "brief": _brief(found, measures, by_corpus, synthetic),
         "title": study.get("title") or study["study"],
         "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
@@ -75,10 +76,11 @@ def report_context(results: Path) -> dict[str, Any]:
         "manifest_json": json.dumps(manifest, ensure_ascii=False, indent=2),
         "results": f"results/{study['study']}",
         "measures": measures,
+        "synthetic": synthetic,
         "asked": sections.asked(study, leaderboard, audits),
         "leads": leads,
         "register_findings": by_corpus,
-        "leaderboard": sections.leaderboard_tables(found, measures, study["measures"]),
+        "leaderboard": sections.leaderboard_tables(found, measures, study["measures"], _n_poems(audits)),
         "registers": sections.register_tables(cells, measures),
         "register_names": sorted({place.register for place, _ in cells}, key=register_order),
         "contrasts": sections.contrast_tables(contrasts, study["contrasts"]),
@@ -136,13 +138,22 @@ def _register_findings(cells: Cells, study: Mapping[str, Any], kinds: Mapping[st
     return found
 
 
-def _brief(found: Sequence[Standing], measures: Mapping[str, str], by_corpus: Sequence[Mapping[str, Any]]) -> list[str]:
+def _n_poems(audits: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {audit["corpus"]: audit["n_poems"] for audit in audits if "n_poems" in audit}
+
+
+def _brief(
+    found: Sequence[Standing],
+    measures: Mapping[str, str],
+    by_corpus: Sequence[Mapping[str, Any]],
+    synthetic: Sequence[str],
+) -> list[str]:
     """The findings in a few sentences."""
     sets: dict[tuple[str, str], list[Standing]] = {}
     for standing in found:
         if standing.measure == measures[standing.query_set]:
             sets.setdefault((standing.corpus, standing.query_set), []).append(standing)
-    told = [sentences.lead_brief(standings_) for standings_ in sets.values()]
+    told = [sentences.lead_brief(some, query_set in synthetic) for (_, query_set), some in sets.items()]
     for place in by_corpus:
         told += sentences.effect_briefs(place["corpus"], place["wording"], place["explanations"])
     return told
@@ -165,7 +176,11 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The manifest's first lines, for reading."""
     project, machine = manifest["project"], manifest["machine"]
     commit = {"n/a": "no git checkout"}.get(project["commit"], project["commit"])
-    changed = {True: ", with uncommitted changes", False: ", with no uncommitted change"}.get(project["dirty"], "")
+    states = {
+        True: ", with uncommitted changes to tracked files",
+        False: ", with no uncommitted change to tracked files",
+    }
+    changed = states.get(project["dirty"], "")
     checks = [check for encoder in manifest["encoders"] for check in encoder.get("checks", [])]
     failed = [check for check in checks if not check["ok"]]
     facts = [

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from verseir.orders import mode_order, register_order
-from verseir.report.formats import known
+from verseir.report.formats import DECIMALS, known
 
 
 @dataclass(frozen=True)
 class Place:
-    """One register of one query set of a corpus."""
+    """One register of one query set of a corpus; ``synthetic`` where its queries are probes drawn from the poems."""
 
     corpus: str
     query_set: str
     register: str
+    synthetic: bool = False
+
+    @property
+    def name(self) -> str:
+        """``quoting``, or ``synthetic quoting``."""
+        return f"{'synthetic ' if self.synthetic else ''}{self.register}"
 
 
 Means = Mapping[str, Mapping[str, Any]]
 Cells = Mapping[tuple[Place, str], Means]
 
 
-def register_cells(registers: pl.DataFrame, measures: Mapping[str, str]) -> dict[tuple[Place, str], dict[str, dict]]:
+def register_cells(
+    registers: pl.DataFrame, measures: Mapping[str, str], synthetic: Collection[str] = ()
+) -> dict[tuple[Place, str], dict[str, dict]]:
     """``(place, mode) -> system -> row`` of a REGISTERS table, for the main measure of each query set.
 
-    Places are ordered by corpus, then register from the most wording to none, then query set.
+    ``synthetic`` names the query sets that are probes. Places are ordered by corpus, then register from the most
+    wording to none, then query set.
     """
     cells: dict[tuple[Place, str], dict[str, dict]] = {}
     for row in registers.sort("corpus", "query_set", "mode", "system").iter_rows(named=True):
         if row["measure"] == measures.get(row["query_set"]):
-            place = Place(row["corpus"], row["query_set"], row["register"])
+            place = Place(row["corpus"], row["query_set"], row["register"], row["query_set"] in synthetic)
             cells.setdefault((place, row["mode"]), {})[row["system"]] = row
     return dict(sorted(cells.items(), key=lambda item: (*place_order(item[0][0]), mode_order(item[0][1]))))
 
@@ -47,9 +56,15 @@ def places_of(cells: Cells, corpus: str) -> list[Place]:
     return sorted({place for place, _ in cells if place.corpus == corpus}, key=place_order)
 
 
+def highest(means: Means) -> list[str]:
+    """All systems with the highest mean, sorted."""
+    values = {name: round(row["mean"], DECIMALS) for name, row in means.items()}
+    return sorted(name for name, value in values.items() if value == max(values.values()))
+
+
 def rank(means: Means, system: str, among: Sequence[str]) -> tuple[int, int, bool]:
     """The rank of ``system`` among those of ``among`` that have a mean, how many these are, whether it is shared."""
-    values = {name: means[name]["mean"] for name in among if name in means}
+    values = {name: round(means[name]["mean"], DECIMALS) for name in among if name in means}
     own = values[system]
     return (
         1 + sum(value > own for value in values.values()),
@@ -97,7 +112,7 @@ class Rivalry:
 
     @property
     def lead(self) -> float:
-        return self.lexical["mean"] - self.dense["mean"]
+        return round(self.lexical["mean"] - self.dense["mean"], DECIMALS)
 
     @property
     def apart(self) -> bool:
@@ -140,7 +155,7 @@ class Change:
 
     @property
     def change(self) -> float:
-        return self.after["mean"] - self.before["mean"]
+        return round(self.after["mean"] - self.before["mean"], DECIMALS)
 
     @property
     def clear(self) -> bool:

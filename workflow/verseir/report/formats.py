@@ -10,6 +10,9 @@ MINUS = "\u2212"
 #: Keeps the two ends of an interval on one line.
 NBSP = "\u00a0"
 
+#: Numbers that agree to this many decimals differ by the order of a sum and no more.
+DECIMALS = 12
+
 #: Smaller p values are printed as below this: no test of this project can tell them apart.
 SMALLEST_P = 1e-20
 
@@ -33,6 +36,14 @@ def signed(value: float | None, digits: int = 3) -> str:
     """``+0.120``: a difference. Zero has no sign."""
     text = number(value, digits)
     return f"+{text}" if known(value) and float(f"{value:.{digits}f}") > 0 else text
+
+
+def moved(value: float) -> str:
+    """A change: ``+0.120``, or with as many decimals as it takes to see that there is one, ``+0.0003``."""
+    digits = 3
+    while digits < DECIMALS and round(value, digits) == 0 != round(value, DECIMALS):
+        digits += 1
+    return signed(value, digits)
 
 
 def interval(low: float | None, high: float | None, digits: int = 3, sign: bool = False) -> str:

@@ -23,6 +23,8 @@ from verseir.report.formats import (
     quantity,
     signed,
 )
+from verseir.report.silent import silent_measures
+from verseir.report.spoken import synthetic_sets
 from verseir.report.standings import NOT_SEPARATED, Standing
 
 #: Shares of texts or tokens from here on are marked in the table of what the encoders saw.
@@ -39,11 +41,12 @@ class Cell(NamedTuple):
 
 
 def leaderboard_tables(
-    standings: Sequence[Standing], measures: Mapping[str, str], declared: Sequence[str]
+    standings: Sequence[Standing], measures: Mapping[str, str], declared: Sequence[str], n_poems: Mapping[str, int]
 ) -> list[dict[str, Any]]:
     """One table for each corpus and query set: modes are groups of rows, measures are columns.
 
-    The main measure stands first, the others in the order of ``declared``, the study's.
+    The main measure stands first, the others in the order of ``declared``, the study's. A measure that says nothing, or
+    nothing that another does not say, stays, and a remark under the table says why; ``n_poems`` is by corpus.
     """
     tables: dict[tuple[str, str], dict[str, Any]] = {}
     for standing in standings:
@@ -58,8 +61,18 @@ def leaderboard_tables(
         modes = sorted(table["modes"], key=mode_order)
         groups = [_leaderboard_group(mode, table["modes"][mode], order) for mode in modes]
         tested = {measure for mode in modes for measure, standing in table["modes"][mode].items() if standing.declared}
-        columns = [{"measure": measure, "tested": measure in tested} for measure in order]
-        found.append({"corpus": corpus, "query_set": query_set, "main": main, "columns": columns, "groups": groups})
+        mute, remarks = silent_measures(table["modes"].values(), order, corpus, n_poems.get(corpus))
+        columns = [{"measure": name, "tested": name in tested, "silent": name in mute} for name in order]
+        found.append(
+            {
+                "corpus": corpus,
+                "query_set": query_set,
+                "main": main,
+                "columns": columns,
+                "groups": groups,
+                "remarks": remarks,
+            }
+        )
     return found
 
 
@@ -76,13 +89,13 @@ def _leaderboard_group(mode: str, standings: Mapping[str, Standing], order: Sequ
                 continue
             state = standing.state(own.system)
             mark = state if state in ("best", NOT_SEPARATED) else ""
-            if own.mean == standing.leader.mean:
-                mark = mark or "best"
             cells.append(Cell(number(own.mean), own.mean, interval(own.low, own.high), mark))
         whisker = {"low": score.low, "mean": score.mean, "high": score.high}
         bounded = known(*whisker.values()) and all(0 <= value <= 1 for value in whisker.values())  # type: ignore[operator]
-        state = first.state(score.system) if first.declared else ("highest" if score is first.leader else "not tested")
-        rows.append({"system": score.system, "state": state, "cells": cells, "whisker": whisker if bounded else None})
+        best = score in first.leaders
+        state = first.state(score.system) if first.declared else ("highest" if best else "not tested")
+        drawn = whisker if bounded else None
+        rows.append({"system": score.system, "state": state, "best": best, "cells": cells, "whisker": drawn})
     return {"mode": mode, "n_queries": first.n_queries, "declared": first.declared, "rows": rows}
 
 
@@ -110,9 +123,9 @@ def register_tables(cells: Cells, measures: Mapping[str, str]) -> list[dict[str,
                     row.append(Cell("not measured"))
                     continue
                 own = means[system]
-                best = max(other["mean"] for other in means.values())
                 small = interval(own["ci_low"], own["ci_high"])
-                row.append(Cell(number(own["mean"]), own["mean"], small, "best" if own["mean"] == best else ""))
+                mark = "best" if system in effects.highest(means) else ""
+                row.append(Cell(number(own["mean"]), own["mean"], small, mark))
             rows.append({"system": system, "cells": row})
         found.append({"corpus": corpus, "mode": mode, "columns": columns, "rows": rows})
     return found
@@ -307,20 +320,28 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
     corpora = [
         f"{name} ({count(poems[name], 'poem')})" if poems.get(name) else name for name in sorted(study["corpora"])
     ]
-    sets = []
+    sets, synthetic = [], synthetic_sets(study)
     for name in sorted(study["query_sets"]):
         n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=0)
         purpose = study["query_sets"][name].get("purpose", name)
-        told = [*([purpose] if purpose != name else []), *([count(n, "query", "queries")] if n else [])]
-        sets.append(f"{name} ({', '.join(told)})" if told else name)
+        if name in synthetic:
+            purpose = "synthetic probes drawn from the poems"
+        facts = [*([purpose] if purpose != name else []), *([count(n, "query", "queries")] if n else [])]
+        sets.append(f"{name} ({', '.join(facts)})" if facts else name)
     modes = sorted(set(leaderboard["mode"]), key=mode_order)
     who = f"do {len(systems)} systems ({listing(systems)})" if len(systems) > 1 else f"does {systems[0]}"
-    return [
+    told = [
         f"How well {who} find poems, and how far does the answer depend on what the query remembers of the poem’s "
         "wording and on which text is indexed?",
         f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
         f"Indexed: {listing([_mode(name, study['modes']) for name in modes])}.",
     ]
+    if synthetic:
+        told.append(
+            f"The queries of {listing(synthetic)} are synthetic. They tell whether a system finds a poem by words that "
+            "it holds, and nothing of what readers ask."
+        )
+    return told
 
 
 def _mode(name: str, modes: Mapping[str, Sequence[str]]) -> str:

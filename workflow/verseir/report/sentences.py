@@ -8,7 +8,7 @@ from typing import Any
 
 from verseir.report import effects
 from verseir.report.effects import Cells, Change, Place, Rivalry
-from verseir.report.formats import count, interval, known, listing, number, ordinal, p_phrase, signed
+from verseir.report.formats import count, interval, known, listing, moved, number, ordinal, p_phrase, signed
 from verseir.report.standings import NOT_SEPARATED, NOT_TESTED, SEPARATED, Gap, Standing
 
 #: How many systems a sentence names with their numbers before it refers to the table.
@@ -44,7 +44,12 @@ def scored(row: Mapping[str, Any]) -> str:
 def lead_finding(standing: Standing) -> Finding:
     """Who leads one query set in one mode, and whether the lead is established."""
     leader = standing.leader
+    best = [score.system for score in standing.leaders]
     mean = f"{number(leader.mean)} {interval(leader.low, leader.high)}"
+    highest = f"{leader.system} has the highest mean, {mean}"
+    if len(best) > 1:
+        each = listing([f"{score.system} {interval(score.low, score.high)}" for score in standing.leaders])
+        highest = f"{listing(best)} have the highest mean, {number(leader.mean)} ({each}), so none leads alone"
     about = f"mode {standing.mode}"
     separated, level, untested = (standing.among(state) for state in (SEPARATED, NOT_SEPARATED, NOT_TESTED))
     if not standing.gaps:
@@ -53,22 +58,26 @@ def lead_finding(standing: Standing) -> Finding:
         )
     if not standing.declared:
         text = (
-            f"{leader.system} has the highest mean, {mean}. No family of tests against the best system covers this "
-            "measure, so whether the lead is more than chance was not tested."
+            f"{highest}. No family of tests against the best system covers this measure, so whether a difference is "
+            "more than chance was not tested."
         )
         return Finding(about, NOT_TESTED, text)
-    if not level and not untested:
+    if len(best) == 1 and not level and not untested:
         largest = max(gap.p_holm for gap in separated if gap.p_holm is not None)
         bound = p_phrase("Holm p", largest) if len(separated) == 1 else p_phrase("largest Holm p", largest)
         names = listing([gap.system for gap in separated])
         others = names if len(separated) <= NAMED else f"all {len(separated)} other systems"
-        nearest = f"the nearest is {_gap(separated[0])}"
+        near = separated[0]
+        nearest = f"the nearest, {near.system}, is {number(near.estimate)} {interval(near.low, near.high)} below"
         text = f"{leader.system} leads with {mean}. It is separated from {others} ({bound}); {nearest}."
         return Finding(about, "leads", text)
-    parts = [f"{leader.system} has the highest mean, {mean}"]
-    if level:
-        parts.append(f", but is not separated from {_gaps(level)}")
-    parts.append(".")
+    if len(best) > 1:
+        subject, lower = leader.system, level or separated or untested
+        parts = [f"{highest}.", f" The tests are against {subject}." if lower else ""]
+        if level:
+            parts.append(f" It is not separated from {_gaps(level)}.")
+    else:
+        parts = [highest, f", but is not separated from {_gaps(level)}" if level else "", "."]
     if any(gap.disagree for gap in level):
         names = listing([gap.system for gap in level if gap.disagree])
         parts.append(f" For {names} the test and the interval disagree: the interval reaches zero.")
@@ -76,12 +85,8 @@ def lead_finding(standing: Standing) -> Finding:
         parts.append(f" It is separated from {listing([gap.system for gap in separated])}.")
     if untested:
         parts.append(f" No test could be made against {listing([gap.system for gap in untested])}.")
-    verdict = NOT_SEPARATED if level else "tested in part" if separated else NOT_TESTED
+    verdict = NOT_SEPARATED if level or len(best) > 1 else "tested in part" if separated else NOT_TESTED
     return Finding(about, verdict, "".join(parts))
-
-
-def _gap(gap: Gap) -> str:
-    return f"{gap.system}, {number(gap.estimate)} below {interval(gap.low, gap.high, sign=True)}"
 
 
 def _gaps(gaps: Sequence[Gap]) -> str:
@@ -96,10 +101,11 @@ def _gaps(gaps: Sequence[Gap]) -> str:
     return f"{listing([gap.system for gap in gaps])} (nearest: {told(gaps[0])})"
 
 
-def lead_brief(found: Sequence[Standing]) -> str:
+def lead_brief(found: Sequence[Standing], synthetic: bool = False) -> str:
     """In one sentence: in which modes of one corpus and query set a lead is established, and whose."""
     first = found[0]
-    place = f"{first.query_set.capitalize()} queries of {first.corpus}, {first.measure}"
+    kind = " (synthetic)" if synthetic else ""
+    place = f"{first.query_set[0].upper()}{first.query_set[1:]} queries{kind} of {first.corpus}, {first.measure}"
     if not any(standing.gaps for standing in found):
         return f"{place}: one system, {first.leader.system}, so nothing to compare."
     leads = [standing for standing in found if lead_finding(standing).verdict == "leads"]
@@ -108,15 +114,19 @@ def lead_brief(found: Sequence[Standing]) -> str:
     for declared, what in ((True, "no lead is established"), (False, "no lead was tested")):
         some = [standing for standing in rest if standing.declared == declared]
         if some:
-            means = "highest means" if len({standing.leader.system for standing in some}) > 1 else "highest mean"
+            means = "highest means" if len({_names(standing) for standing in some}) > 1 else "highest mean"
             parts.append(f"{'elsewhere ' if leads else ''}{what} ({means}: {_by_leader(some)})")
     return f"{place}: {'; '.join(parts)}."
+
+
+def _names(standing: Standing) -> str:
+    return listing([score.system for score in standing.leaders])
 
 
 def _by_leader(found: Sequence[Standing]) -> str:
     modes: dict[str, list[str]] = {}
     for standing in found:
-        modes.setdefault(standing.leader.system, []).append(standing.mode)
+        modes.setdefault(_names(standing), []).append(standing.mode)
     return listing(
         [f"{system} in {'mode' if len(names) == 1 else 'modes'} {listing(names)}" for system, names in modes.items()]
     )
@@ -151,10 +161,8 @@ def register_findings(cells: Cells, corpus: str, mode: str, kinds: Mapping[str, 
         return []
     tops = []
     for place in places:
-        means = cells[place, mode]
-        best = max(row["mean"] for row in means.values())
-        names = [name for name in sorted(means) if means[name]["mean"] == best]
-        tops.append((place, names, best))
+        names = effects.highest(cells[place, mode])
+        tops.append((place, names, cells[place, mode][names[0]]["mean"]))
     systems = {name for place in places for name in cells[place, mode]}
     if len(systems) < 2:
         return [
@@ -166,7 +174,8 @@ def register_findings(cells: Cells, corpus: str, mode: str, kinds: Mapping[str, 
     told = [f"{listing(names)} on {name_of(place, places)} ({number(best)})" for place, names, best in tops]
     verdict = "one register" if len(places) == 1 else "same leader" if len(leaders) == 1 else "leader changes"
     if verdict == "same leader":
-        sentences = [f"{listing(tops[0][1])} has the highest mean in every register."]
+        best = tops[0][1]
+        sentences = [f"{listing(best)} {'has' if len(best) == 1 else 'have'} the highest mean in every register."]
     else:
         sentences = [f"Highest mean: {listing(told)}."]
     single = sorted(name for name in systems if kinds.get(name) != "fusion")
@@ -189,7 +198,7 @@ def _ranks(cells: Cells, places: Sequence[Place], mode: str, lexical: str, singl
 def name_of(place: Place, places: Sequence[Place]) -> str:
     """The register, with its query set where another set has the same register."""
     twins = [other for other in places if other.register == place.register]
-    return place.register + (f" ({place.query_set})" if len(twins) > 1 else "")
+    return place.name + (f" ({place.query_set})" if len(twins) > 1 else "")
 
 
 def wording_findings(cells: Cells, corpus: str, mode: str | None, kinds: Mapping[str, str]) -> list[Finding]:
@@ -208,44 +217,66 @@ def wording_findings(cells: Cells, corpus: str, mode: str | None, kinds: Mapping
         return [
             Finding(about, "cannot be seen", f"This study lacks {missing}, so the paper’s effect cannot be seen here.")
         ]
+    scales = effects.scales(cells, corpus)
     findings = []
-    for scale in effects.scales(cells, corpus):
+    for scale in scales:
+        where = f"{about} on {scale.wording.query_set}" if len(scales) > 1 else about
+        by_verdict: dict[str, list[tuple[Rivalry, Rivalry]]] = {}
         for lexical in lexicals:
             ends = [effects.rivalry(cells, place, mode, lexical, dense) for place in (scale.wording, scale.abstract)]
             if ends[0] and ends[1]:
-                findings.append(_wording_finding(about, mode, *ends))  # type: ignore[arg-type]
+                by_verdict.setdefault(effects.wording_verdict(ends[0], ends[1]), []).append((ends[0], ends[1]))
+        findings += [_wording_finding(where, mode, verdict, pairs) for verdict, pairs in by_verdict.items()]
     unsearched = f"No lexical and dense system were both searched in mode {mode} at both ends of the scale."
-    text = unsearched if effects.scales(cells, corpus) else NO_SCALE
-    return findings or [Finding(about, "cannot be seen", text)]
+    return findings or [Finding(about, "cannot be seen", unsearched if scales else NO_SCALE)]
 
 
-def _wording_finding(about: str, mode: str, wording: Rivalry, abstract: Rivalry) -> Finding:
-    verdict = effects.wording_verdict(wording, abstract)
+def _wording_finding(about: str, mode: str, verdict: str, pairs: Sequence[tuple[Rivalry, Rivalry]]) -> Finding:
+    """One finding for all lexical systems of one verdict: ``pairs`` holds each one's two ends of the scale."""
+    goes, loses, does = ("it goes", "it loses", "does") if len(pairs) == 1 else ("they go", "they lose", "do")
     meaning = {
-        effects.APPEARS: "it goes from ahead of the dense encoders to behind them",
-        effects.MEANS_ONLY: "it goes from ahead of the dense encoders to behind them, but within the intervals",
-        effects.IN_PART: "it loses ground where wording is not remembered, but does not go from ahead to behind",
-        effects.ABSENT: "it loses no ground to the dense encoders where wording is not remembered",
+        effects.APPEARS: f"{goes} from ahead of the dense encoders to behind them",
+        effects.MEANS_ONLY: f"{goes} from ahead of the dense encoders to behind them, but within the intervals",
+        effects.IN_PART: f"{loses} ground where wording is not remembered, but {does} not go from ahead to behind",
+        effects.ABSENT: f"{loses} no ground to the dense encoders where wording is not remembered",
     }[verdict]
-    system = wording.lexical["system"]
+    (wording, abstract), others = pairs[0], pairs[1:]
+    told = [f"In mode {mode}, {wording.lexical['system']} is {_against(wording)}, and {_against(abstract)}"]
+    for one, other in others:
+        at = f"{_side(one)} there ({_margin(one)}) and {_side(other)} here ({_margin(other)})"
+        told.append(f"{one.lexical['system']} is {at}")
+    names = [ends[0].lexical["system"] for ends in pairs]
     text = (
-        f"In mode {mode}, {system} is {_against(wording)}, and {_against(abstract)}. "
-        "The paper’s effect, that which retriever wins depends on how much wording the query carries, "
-        f"{verdict}: {meaning}."
+        f"{'; '.join(told)}. The paper’s effect, that which retriever wins depends on how much wording the query "
+        f"carries, {verdict}{f' for {listing(names)}' if others else ''}: {meaning}."
     )
-    apart = sum((wording.apart, abstract.apart))
-    basis = ("intervals apart at neither end", "intervals apart at one end only", "intervals apart at both ends")
-    return Finding(about, verdict, text, basis=basis[apart])
+    words = ("intervals apart at neither end", "intervals apart at one end only", "intervals apart at both ends")
+    basis = [words[sum(rivalry.apart for rivalry in ends)] for ends in pairs]
+    alike = len(set(basis)) == 1
+    each = "; ".join(f"{name}: {words}" for name, words in zip(names, basis, strict=True))
+    return Finding(about, verdict, text, basis=basis[0] if alike else each)
+
+
+def _side(rivalry: Rivalry) -> str:
+    return "level in the mean" if rivalry.lead == 0 else "ahead" if rivalry.lead > 0 else "behind"
+
+
+def _margin(rivalry: Rivalry) -> str:
+    """The lexical system's mean, and whether its interval overlaps that of the best dense encoder."""
+    overlapping = effects.overlap(rivalry.lexical, rivalry.dense)
+    return scored(rivalry.lexical) + _OVERLAP[overlapping]
 
 
 def _against(rivalry: Rivalry) -> str:
-    side = "level in the mean with" if rivalry.lead == 0 else "ahead of" if rivalry.lead > 0 else "behind"
+    side = {"ahead": "ahead of", "behind": "behind"}.get(_side(rivalry), "level in the mean with")
     overlapping = effects.overlap(rivalry.lexical, rivalry.dense)
-    note = {True: "; the intervals overlap", False: "; the intervals do not overlap", None: ""}[overlapping]
     return (
-        f"{side} the best dense encoder on {rivalry.place.register} queries ({scored(rivalry.lexical)} against "
-        f"{scored(rivalry.dense)} of {rivalry.dense['system']}{note})"
+        f"{side} the best dense encoder on {rivalry.place.name} queries ({scored(rivalry.lexical)} against "
+        f"{scored(rivalry.dense)} of {rivalry.dense['system']}{_OVERLAP[overlapping]})"
     )
+
+
+_OVERLAP = {True: "; the intervals overlap", False: "; the intervals do not overlap", None: ""}
 
 
 # What explanations do.
@@ -280,21 +311,23 @@ def _changed(name: str, changed: Sequence[Change]) -> str:
     """How the means of all systems moved in one register."""
     raised, lowered = ([c for c in changed if sign * c.change > 0] for sign in (1, -1))
     ends = sorted(changed, key=lambda change: (change.change, change.system))
-    moved = [
+    ways = [
         f"{verb} for {len(some)} of {count(len(changed), 'system')}"
         for verb, some in (("rises", raised), ("falls", lowered))
         if some
     ] or ["does not change"]
     low, high = ends[0], ends[-1]
-    span = f"{signed(low.change)} for {low.system}"
-    if low is not high:
-        span = f"from {span} to {signed(high.change)} for {high.system}"
+    span = f"{moved(low.change)} for {low.system}"
+    if low.change != high.change:
+        span = f"from {span} to {moved(high.change)} for {high.system}"
+    elif low is not high:
+        span = f"{moved(low.change)} for each"
     clear = sum(change.clear for change in changed)
     note = (
         f"; the two intervals do not overlap for {clear}" if clear else "; the two intervals overlap for every system"
     )
     estimable = all(known(c.before["ci_low"], c.after["ci_low"]) for c in changed)
-    return f"On {name} queries the mean {listing(moved)} ({span}{note if estimable else ''})."
+    return f"On {name} queries the mean {listing(ways)} ({span}{note if estimable else ''})."
 
 
 def _explanation_verdict(cells: Cells, scale: effects.Scale, verses: str, mode: str) -> tuple[str, str, str]:
@@ -304,8 +337,8 @@ def _explanation_verdict(cells: Cells, scale: effects.Scale, verses: str, mode: 
     total = len({change.system for change in ends[0]} & {change.system for change in ends[1]})
     if not total:
         return "cannot be seen", "No system was searched in both modes at both ends of the scale.", ""
-    wording = scale.wording.register
-    effect = f"The paper’s effect, that explanations raise abstract queries and lower {wording} ones, {verdict}"
+    wording, abstract = scale.wording.name, scale.abstract.name
+    effect = f"The paper’s effect, that explanations raise {abstract} queries and lower {wording} ones, {verdict}"
     basis = (
         f"means of {len(shown)} of {count(total, 'system')}; intervals apart at both ends for {len(clear) or 'none'}"
     )

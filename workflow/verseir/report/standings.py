@@ -13,11 +13,16 @@ from typing import Any
 import polars as pl
 
 from verseir.orders import mode_order
-from verseir.report.formats import known
+from verseir.report.formats import DECIMALS, known
 
 ALPHA = 0.05
 SEPARATED, NOT_SEPARATED, NOT_TESTED = "separated", "not separated", "not tested"
 CELL = ("corpus", "query_set", "mode", "measure")
+
+
+def same_mean(one: float, other: float) -> bool:
+    """Means that differ in the last bits only are the same mean, summed in another order."""
+    return round(one, DECIMALS) == round(other, DECIMALS)
 
 
 @dataclass(frozen=True)
@@ -67,15 +72,24 @@ class Standing:
 
     @property
     def leader(self) -> Score:
+        """One with the highest mean; where several have it, the one that the tests took as the best."""
         return self.scores[0]
 
+    @property
+    def leaders(self) -> tuple[Score, ...]:
+        """All with the highest mean."""
+        return tuple(score for score in self.scores if same_mean(score.mean, self.leader.mean))
+
     def among(self, state: str) -> list[Gap]:
-        """The gaps of one state, from the smallest lead to the largest."""
-        return [gap for gap in self.gaps if gap.state == state]
+        """The gaps of one state to systems with a lower mean, from the smallest to the largest."""
+        best = {score.system for score in self.leaders}
+        return [gap for gap in self.gaps if gap.state == state and gap.system not in best]
 
     def state(self, system: str) -> str:
-        """``best``, or the state of the system's gap to the best."""
-        return next((gap.state for gap in self.gaps if gap.system == system), "best")
+        """``best``, also where several have the highest mean, or the state of the system's gap to the best."""
+        if any(score.system == system for score in self.leaders):
+            return "best"
+        return next(gap.state for gap in self.gaps if gap.system == system)
 
 
 def best_families(study: Mapping[str, Any]) -> list[str]:
@@ -114,8 +128,8 @@ def _ordered(frame: pl.DataFrame, rows: Iterable[Mapping[str, Any]]) -> tuple[Sc
     pairs = [{row["a"], row["b"]} for row in rows]
     baseline = set.intersection(*pairs) if pairs else set()
     scores = [Score(row["system"], row["mean"], row["ci_low"], row["ci_high"]) for row in frame.iter_rows(named=True)]
-    # Means that differ in the last bits only are the same mean, summed in another order.
-    return tuple(sorted(scores, key=lambda score: (-round(score.mean, 12), score.system not in baseline, score.system)))
+    order = sorted(scores, key=lambda score: (-round(score.mean, DECIMALS), score.system not in baseline, score.system))
+    return tuple(order)
 
 
 def _gap(best: str, other: str, rows: Iterable[Mapping[str, Any]]) -> Gap:
@@ -136,19 +150,3 @@ def _gap(best: str, other: str, rows: Iterable[Mapping[str, Any]]) -> Gap:
 
 def _negative(value: float | None) -> float | None:
     return None if value is None else -value
-
-
-def main_measures(leaderboard: pl.DataFrame, contrasts: pl.DataFrame, study: Mapping[str, Any]) -> dict[str, str]:
-    """The measure that is spoken of, for each query set.
-
-    The first that is tested against the best; else the first that is tested at all; else the study's first.
-    """
-    found = {}
-    families = sorted(study.get("contrasts", []), key=lambda family: family["baseline"] != "best")
-    for query_set, frame in sorted(leaderboard.partition_by("query_set", as_dict=True).items()):
-        shown = set(frame["measure"])
-        tested = set(contrasts.filter(pl.col("query_set") == query_set[0]).select("family", "measure").iter_rows())
-        wanted = [m for family in families for m in family.get("measures", []) if (family["family"], m) in tested]
-        order = [*wanted, *study.get("measures", []), *sorted(shown)]
-        found[query_set[0]] = next(measure for measure in order if measure in shown)
-    return found

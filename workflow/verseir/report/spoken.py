@@ -1,0 +1,34 @@
+"""What the report says of a study's spec alone, before any number is there: main measures and synthetic query sets.
+
+Needs the standard library only, so that the Snakefile can ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def main_measures(study: Mapping[str, Any]) -> dict[str, str]:
+    """The measure that is spoken of, for each query set.
+
+    The first of the first family against the best that covers the query set; else of the first family that covers it;
+    else the study's first.
+    """
+    families = sorted(study.get("contrasts", []), key=lambda family: family["baseline"] != "best")
+    return {
+        query_set: next(
+            (family["measures"][0] for family in families if family.get("measures") and _covers(family, query_set)),
+            study["measures"][0],
+        )
+        for query_set in sorted(study["query_sets"])
+    }
+
+
+def _covers(family: Mapping[str, Any], query_set: str) -> bool:
+    return query_set in family.get("query_sets", [query_set])
+
+
+def synthetic_sets(study: Mapping[str, Any]) -> list[str]:
+    """Names of the query sets that are probes drawn from the poems, sorted."""
+    return sorted(name for name, query_set in study["query_sets"].items() if "probe" in query_set)
