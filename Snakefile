@@ -8,7 +8,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 # A study is complete in itself: the demo is read only when no study is given, so that nothing of it leaks into another.
-if "study" not in config:
+if not workflow.configfiles and "study" not in config:
 
     configfile: "config/config.yaml"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from verseir.config import canonical, load_study
+from verseir.config import canonical, load_study, missing_files
 from verseir.faults import InputFaults
 
 ROOT = Path(__file__).parents[2]
@@ -62,10 +62,16 @@ def test_every_shipped_study_is_valid_alone(path):
         ({"contrasts": [{"family": "f", "baseline": "best", "measures": ["Recall@7"]}]}, "unknown measure 'Recall@7'"),
         ({"measures": ["Recal@5"]}, "Recal@5"),
         ({"registry": ["config/none.yaml"]}, "config/none.yaml"),
+        ({"registry": ["config"]}, "cannot be read"),
+        ({"depth": 50, "measures": ["Recall@100"]}, "Recall@100 looks at 100 poems, but ranked lists hold 50"),
+        ({"chunks": {"verses": 2, "stride": 3}}, "skips verses"),
+        ({1: "x"}, "the key 1 is no text"),
+        ({"query_sets": {"q": {"corpora": ["c"], "probe": {"corpus": "d", "n": 2}}}}, "can be found in d alone"),
+        ({"query_sets": {"q.qrels": {"corpora": ["c"], "path": "q"}}}, "may not end in .qrels"),
     ],
 )
 def test_a_faulty_study_is_refused_with_a_hint(change, expected):
-    assert expected in faults_of(minimal(**change))
+    assert expected in faults_of(minimal() | change)
 
 
 def test_all_faults_are_told_at_once():
@@ -97,3 +103,20 @@ def test_a_study_may_bring_a_registry_of_its_own(tmp_path):
         minimal(registry=[str(ROOT / "config/systems.yaml"), str(tmp_path / "mine.yaml")], systems=["my-bm25"]), ROOT
     )
     assert study.registry["my-bm25"]["k1"] == 0.9
+
+
+def test_missing_files_are_told_together():
+    told = [fault.file for fault in missing_files(load_study(minimal(), ROOT), ROOT)]
+    assert told == ["c.jsonl", "q.jsonl"]
+
+
+def test_the_arms_of_a_fusion_count_though_they_are_no_systems_of_the_study(tmp_path):
+    text = "pair: {kind: fusion, method: rrf, k: 60, arms: [bm25, {system: use-m3, mode: %s}]}\n"
+    (tmp_path / "mine.yaml").write_text(text % "verse")
+    config = minimal(registry=["config/systems.yaml", str(tmp_path / "mine.yaml")], systems=["pair"])
+    study = load_study(config, ROOT)
+    assert study.systems() == ["bm25", "pair", "use-m3"]
+    assert set(study.cross["systems"]) == {"pair"}
+    assert set(study.cross_of(study.systems())["systems"]) == {"bm25", "pair", "use-m3"}
+    (tmp_path / "mine.yaml").write_text(text % "prose")
+    assert "wants the mode 'prose' of c" in faults_of(config)

@@ -110,3 +110,19 @@ def test_json_lines_and_parquet_hold_the_same_records(tmp_path: Path) -> None:
             (r.poem_id, r.verses, r.explanations) for r in expected
         ]
         assert [r.line for r in found] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda text: text.rstrip()[:-1], "cut off"),
+        (lambda text: text + "[]", "follows the end"),
+        (lambda text: text.replace("},\n {", "}\n {"), "expected a comma"),
+    ],
+)
+def test_an_array_that_is_not_whole_is_refused(tmp_path: Path, spoil: Any, told: str) -> None:
+    text = json.dumps([record(), record(id="poem_2")], ensure_ascii=False, indent=1)
+    (tmp_path / "fof.json").write_text(spoil(text), encoding="utf-8")
+    with pytest.raises(PartlyRead) as caught:
+        fannorflop.read({"path": "fof.json"}, tmp_path)
+    assert told in str(caught.value)

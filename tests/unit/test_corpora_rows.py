@@ -98,3 +98,19 @@ def test_rename_maps_our_names_to_the_columns_of_the_file() -> None:
     assert faults == []
     rename(rows, {"poem_id": "idd"}, "in", faults)
     assert "did you mean 'id'" in faults[0].hint
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (rb'{"a": 1, "a": 2}', "'a' stands twice"),
+        (rb'{"a": "\ud800"}', "half a character"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "not valid JSON"),
+    ],
+)
+def test_rows_that_python_would_stumble_over(tmp_path: Path, line: bytes, told: str) -> None:
+    faults: list[Fault] = []
+    assert read_json_lines(write(tmp_path, b'{"a": "\\ud83d\\ude00"}\n' + line + b"\n"), "in.jsonl", faults) != []
+    assert [fault.line for fault in faults] == [2]
+    assert told in faults[0].problem

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PARTS = ["Snakefile", "workflow", "config", "profiles", "pyproject.toml"]
+PARTS = ["Snakefile", "workflow", "config", "envs", "profiles", "pyproject.toml"]
 
 WORDS = """
 ليل نجم ريح رمل نخل جبل بحر سيف درع خيل فجر شمس قمر نهر غيم برق ورد غصن طير صقر دار باب درب جار ضيف نار

@@ -157,7 +157,7 @@ def test_an_edited_helper_runs_its_dependents(copy):
 
 
 def test_a_killed_encode_goes_on_where_it_stopped(tmp_path):
-    project = Project(tmp_path / "project", poems=900)
+    project = Project(tmp_path / "project", poems=2000)
     target = "results/small/encodings/east/use-m3.json"
     chunks = "results/small/corpora/east/chunks/verse.parquet"
     assert project.run(chunks, "results/small/queries/east-set.parquet").returncode == 0
@@ -171,7 +171,7 @@ def test_a_killed_encode_goes_on_where_it_stopped(tmp_path):
     )
     store = project.folder / ".cache" / "vectors"
     deadline = time.monotonic() + 120
-    while len(list(store.rglob("*.keys"))) < 2 and time.monotonic() < deadline and running.poll() is None:
+    while len(list(store.rglob("[!.]*.keys"))) < 1 and time.monotonic() < deadline and running.poll() is None:
         time.sleep(0.02)
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
@@ -253,6 +253,30 @@ def test_nothing_of_the_demo_leaks_into_another_study(finished):
     assert saved.get("title", "") != demo["title"]
 
 
+def test_a_study_without_a_name_is_not_taken_for_the_demo(tmp_path):
+    project = Project(tmp_path / "project")
+    project.save_study({key: value for key, value in project.study.items() if key != "study"})
+    done = project.run("-n")
+    assert done.returncode != 0
+    assert "'study' is a required property" in done.stdout
+
+
+def test_missing_files_and_encoders_are_told_before_anything_runs(tmp_path):
+    project = Project(tmp_path / "project")
+    for name in ("east", "west"):
+        (project.folder / f"data/{name}.jsonl").rename(project.folder / f"data/{name}.gone")
+    told = project.run("-n").stdout
+    assert "data/east.jsonl" in told
+    assert "data/west.jsonl" in told
+    for name in ("east", "west"):
+        (project.folder / f"data/{name}.gone").rename(project.folder / f"data/{name}.jsonl")
+    project.save_study(project.study | {"systems": ["use-m3", "bge-m3"]})
+    done = project.run()
+    assert done.returncode != 0
+    assert "bge-m3" in done.stdout
+    assert not project.results.exists()
+
+
 def test_imported_runs_need_no_model(finished, tmp_path):
     project = Project(tmp_path / "project")
     for name in ("east", "west"):
@@ -264,9 +288,10 @@ def test_imported_runs_need_no_model(finished, tmp_path):
     )
     project.study |= {"systems": ["theirs"], "registry": ["config/systems.yaml", "mine.yaml"]}
     project.save_study()
-    done = project.run("tables")
+    done = project.run()
     assert done.returncode == 0, done.stdout[-4000:]
     assert "encode_texts" not in done.stdout
+    assert "{corpus}" in (project.results / "manifest.json").read_text(encoding="utf-8")
     columns = ["corpus", "query_set", "measure", "mean"]
     ours = pl.read_csv(finished.results / "tables/leaderboard.csv").filter(pl.col("system") == "bm25").select(columns)
     theirs = pl.read_csv(project.results / "tables/leaderboard.csv").select(columns)

@@ -104,7 +104,7 @@ rule compare_systems:
 
 
 rule report_ties:
-    """How often ties touch a cut, and how far the order of tied poems could move each measure."""
+    """How often ties touch a cut, and how far the order of tied poems could move each measure; not for fusions."""
     input:
         runs=RUNS,
         queries=ALL_QUERIES,
@@ -133,8 +133,8 @@ rule report_ties:
 rule collect_costs:
     """What each system cost, and what its encoder saw of the texts."""
     input:
-        costs=[str(path) for path in cost_files(study.cross, f"{RESULTS}/costs")],
-        encodings=[str(path) for path in encoding_files(study.cross, f"{RESULTS}/encodings")],
+        costs=[str(path) for path in cost_files(WITH_ARMS, f"{RESULTS}/costs")],
+        encodings=[str(path) for path in encoding_files(WITH_ARMS, f"{RESULTS}/encodings")],
         code=code("collect_costs"),
     output:
         costs=f"{RESULTS}/tables/costs.csv",
@@ -146,7 +146,7 @@ rule collect_costs:
     conda:
         "../../envs/core.yaml"
     params:
-        cross=CROSS,
+        cross=canonical(WITH_ARMS),
         results=RESULTS,
     message:
         "Collecting costs"

@@ -17,6 +17,12 @@ def query_files_of(query_set):
     return [path for path in (spec.get("path"), spec.get("qrels")) if path]
 
 
+def input_files():
+    """All files of this machine that the study reads."""
+    corpora = [path for corpus in study.corpora for path in files_of(corpus)]
+    return corpora + [path for query_set in study.query_sets for path in query_files_of(query_set)]
+
+
 given_query_sets = [name for name in study.query_sets if "path" in study.spec["query_sets"][name]]
 drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["query_sets"][name]]
 
@@ -26,8 +32,9 @@ drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["
 onstart:
     sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
-    command = [sys.executable, "-m", "verseir", "check_inputs", *options, "--output", f"{RESULTS}/inputs.json"]
-    if subprocess.run(command).returncode:
+    encoders = canonical([study.registry[name] for name in study.systems("dense")])
+    options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
+    if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options]).returncode:
         raise WorkflowError("the inputs of the study have faults (see above); nothing was run")
 
 

@@ -65,8 +65,7 @@ rule write_manifest:
             rules.report_ties.output,
             rules.collect_costs.output,
         ],
-        corpora=[path for corpus in study.corpora for path in files_of(corpus)],
-        queries=[path for query_set in study.query_sets for path in query_files_of(query_set)],
+        files=lambda w: input_files(),
         encodings=rules.collect_costs.input.encodings,
         code=code("write_manifest"),
     output:
@@ -79,8 +78,9 @@ rule write_manifest:
     conda:
         "../../envs/core.yaml"
     params:
-        study=canonical(study.spec),
-        systems=canonical({name: study.registry[name] for name in study.systems()}),
+        # Functions, since their values may hold braces, which are no wildcards.
+        study=lambda w: canonical(study.spec),
+        systems=lambda w: canonical({name: study.registry[name] for name in study.systems()}),
         results=RESULTS,
     message:
         "Writing the manifest"
@@ -103,7 +103,7 @@ rule write_report:
         figure=rules.plot_registers.output[0],
         audits=expand(f"{RESULTS}/corpora/{{corpus}}/audit.json", corpus=study.corpora),
         code=code("write_report"),
-        template="workflow/report/page.html",
+        template=lambda w: os.path.relpath(Path(workflow.basedir) / "workflow/report/page.html"),
     output:
         f"{RESULTS}/report/index.html",
     log:

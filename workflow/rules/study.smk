@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from verseir.code import modules_of
-from verseir.config import canonical, load_study
+from verseir.config import canonical, load_study, missing_files
 from verseir.faults import InputFaults
 from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
 
@@ -19,6 +19,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[0], os.environ
 
 try:
     study = load_study(config, Path.cwd(), where=", ".join(map(str, workflow.configfiles)) or "config")
+    missing = missing_files(study, Path.cwd())
+    if missing:
+        raise InputFaults(missing)
 except InputFaults as faults:
     raise WorkflowError(str(faults)) from None
 
@@ -54,6 +57,8 @@ def system_entry(name):
 
 
 CROSS = canonical(study.cross)
+# With the arms of fusions, which may be no systems of the study themselves: they have costs and encoders too.
+WITH_ARMS = study.cross_of(study.systems())
 
 
 wildcard_constraints:

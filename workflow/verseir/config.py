@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,10 +62,14 @@ class Study:
     @property
     def cross(self) -> dict[str, Any]:
         """What is crossed with what: see ``verseir.layout.runs``."""
+        return self.cross_of(self.spec["systems"])
+
+    def cross_of(self, systems: Iterable[str]) -> dict[str, Any]:
+        """The cross of the study with other systems than its own."""
         return {
             "query_sets": {name: sorted(self.spec["query_sets"][name]["corpora"]) for name in self.query_sets},
             "modes": {corpus: self.modes_of(corpus) for corpus in self.corpora},
-            "systems": {name: self.registry[name]["kind"] for name in sorted(self.spec["systems"])},
+            "systems": {name: self.registry[name]["kind"] for name in sorted(systems)},
         }
 
     def modes_of(self, corpus: str) -> list[str]:
@@ -91,6 +95,11 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
 
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     spec = {key: value for key, value in config.items() if key not in COMMAND_LINE_KEYS}
+    strange = sorted(_keys_that_are_no_text(spec))
+    if strange:
+        raise InputFaults(
+            Fault(where, 0, place, f"the key {key} is no text", "put it in quotes") for place, key in strange
+        )
     faults = [_schema_fault(error, where) for error in jsonschema.Draft202012Validator(schema).iter_errors(spec)]
     if faults:
         raise InputFaults(faults)
@@ -98,12 +107,23 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     registry = _load_registry(spec, base, faults)
     faults += _reference_faults(spec, registry, where)
     if not faults:
-        faults += _missing_runs(Study(spec, registry), base)
+        faults += _arm_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
         spec["study"] += ".debug"  # results of a trial never lie where real ones do
     return Study(spec, registry)
+
+
+def _keys_that_are_no_text(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                yield place, repr(key)
+            yield from _keys_that_are_no_text(inner, f"{place}.{key}".lstrip("."))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys_that_are_no_text(inner, place)
 
 
 def _schema_fault(error: Any, where: str) -> Fault:
@@ -155,9 +175,37 @@ def _registry_hint(files: list[str]) -> str:
     return "" if shipped in files else f"; the list `registry` leaves out {shipped}"
 
 
+def missing_files(study: Study, base: Path) -> list[Fault]:
+    """Files that the study names and that are not there: of corpora, query sets, and runs of imported systems."""
+    faults = []
+    for name, corpus in study.spec["corpora"].items():
+        for source, path in corpus.get("explanations", {}).items():
+            if not (base / path).is_file():
+                faults.append(Fault(path, 0, f"corpora.{name}.explanations.{source}", "there is no such file"))
+        for key in ("path", "sources", "local"):
+            if key in corpus and not (base / corpus[key]).exists():
+                faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder"))
+    for name, query_set in study.spec["query_sets"].items():
+        for key in ("path", "qrels"):
+            if key in query_set and not (base / query_set[key]).is_file():
+                faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file"))
+    return faults + list(_missing_runs(study, base))
+
+
+def _arm_faults(study: Study, where: str) -> Iterator[Fault]:
+    """Arms of fusions that fix a mode in which a corpus is not indexed."""
+    searched = sorted({corpus for name in study.query_sets for corpus in study.spec["query_sets"][name]["corpora"]})
+    for system in study.systems("fusion"):
+        for arm in study.arms(system):
+            for corpus in searched:
+                if "mode" in arm and arm["mode"] not in study.modes_of(corpus):
+                    problem = f"the arm {arm['system']} of {system} wants the mode '{arm['mode']}' of {corpus}"
+                    yield Fault(where, 0, "systems", problem, closest(arm["mode"], study.modes_of(corpus)))
+
+
 def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
     """Runs of imported systems that are not where the registry says."""
-    for run in runs(study.cross):
+    for run in runs(study.cross_of(study.systems())):
         entry = study.registry[run.system]
         if entry["kind"] == "imported":
             path = entry["path"].format(**run._asdict())
@@ -165,14 +213,18 @@ def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
                 yield Fault(path, 0, run.system, "there is no such run", f"`path` of the system is {entry['path']}")
 
 
-def _measure_faults(measures: list[str], where: str) -> Iterator[Fault]:
+def _measure_faults(measures: list[str], depth: int, where: str) -> Iterator[Fault]:
     from verseir.measures import parse_measure
 
     for name in measures:
         try:
-            parse_measure(name)
+            cutoff = parse_measure(name).cutoff
         except UserError as error:
             yield Fault(where, 0, "measures", str(error.args[0]), error.hint)
+            continue
+        if cutoff and cutoff > depth:
+            problem = f"{name} looks at {cutoff} poems, but ranked lists hold {depth}"
+            yield Fault(where, 0, "measures", problem, f"depth: {cutoff}")
 
 
 def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:
@@ -185,7 +237,10 @@ def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str
     if registry:
         for name in spec["systems"]:
             yield from unknown(name, registry, "systems", "system", _registry_hint(spec["registry"]))
-    yield from _measure_faults(spec["measures"], where)
+    yield from _measure_faults(spec["measures"], spec["depth"], where)
+    if spec["chunks"]["stride"] > spec["chunks"]["verses"]:
+        problem = f"a stride of {spec['chunks']['stride']} skips verses between windows of {spec['chunks']['verses']}"
+        yield Fault(where, 0, "chunks.stride", problem, "make it no larger than chunks.verses")
     for name, corpus in spec["corpora"].items():
         given = [key for key in ("path", "hub", "sources") if key in corpus]
         if len(given) != 1:
@@ -201,7 +256,13 @@ def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str
         if ("path" in query_set) == ("probe" in query_set):
             yield Fault(where, 0, field, "needs either path or probe")
         if "probe" in query_set:
-            yield from unknown(query_set["probe"]["corpus"], spec["corpora"], f"{field}.probe.corpus", "corpus")
+            drawn = query_set["probe"]["corpus"]
+            yield from unknown(drawn, spec["corpora"], f"{field}.probe.corpus", "corpus")
+            if query_set["corpora"] != [drawn]:
+                problem = f"probes drawn from {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
+                yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
+        if name.endswith(".qrels"):
+            yield Fault(where, 0, field, "a name may not end in .qrels: its judgements are stored so")
     for position, family in enumerate(spec["contrasts"]):
         field = f"contrasts.{position}"
         for key, known in (("query_sets", spec["query_sets"]), ("modes", spec["modes"]), ("systems", spec["systems"])):

@@ -105,6 +105,18 @@ def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
     return ""
 
 
+#: An escape that may be half of a character outside the basic plane.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field '{next(name for name in names if names.count(name) > 1)}' stands twice")
+    return values
+
+
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
@@ -117,7 +129,15 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
         if not line or line.isspace():
             continue
         try:
-            values = json.loads(line, parse_constant=_no_constant)
+            values = json.loads(line, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+            if _SURROGATE.search(line):
+                json.dumps(values, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            faults.append(Fault(label, number, "", r"holds half a character (an escape \uD800 to \uDFFF alone)"))
+            continue
+        except RecursionError:
+            faults.append(Fault(label, number, "", "is nested too deeply", "expected one flat JSON object a line"))
+            continue
         except ValueError as error:
             faults.append(Fault(label, number, "", f"is not valid JSON: {error}", "expected one JSON object a line"))
             continue

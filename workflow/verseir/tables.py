@@ -240,10 +240,14 @@ def read_table(path: str | os.PathLike[str], table: Table) -> pl.DataFrame:
     source = Path(path)
     if not source.exists():
         raise UserError(f"{source} does not exist", hint="it is made by the workflow: run snakemake first")
-    if source.suffix == ".csv":
-        frame = pl.read_csv(source, schema=dict(table.columns), null_values=[""])
-    else:
-        frame = pl.read_parquet(source)
+    try:
+        if source.suffix == ".csv":
+            frame = pl.read_csv(source, schema=dict(table.columns), null_values=[""])
+        else:
+            frame = pl.read_parquet(source)
+    except pl.exceptions.PolarsError as error:
+        hint = "it is damaged: remove it and run again"
+        raise UserError(f"{source} cannot be read as a '{table.name}' table: {error}", hint) from error
     return check_table(frame, table, str(source))
 
 

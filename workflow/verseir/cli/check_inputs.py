@@ -12,12 +12,14 @@ from verseir.corpora.model import Corpus, PartlyRead
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.probes import known_item_probes
 from verseir.queries.load import QuerySet, cross_check, load_query_set
+from verseir.systems.sources import require_at_hand
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpora", required=True, type=json.loads, help="JSON: name -> corpus")
     parser.add_argument("--query-sets", required=True, type=json.loads, help="JSON: name -> query set")
     parser.add_argument("--modes", required=True, type=json.loads, help="JSON: name -> fields")
+    parser.add_argument("--encoders", type=json.loads, default=[], help="JSON: the dense systems")
     parser.add_argument("--output", required=True)
 
 
@@ -29,6 +31,7 @@ def run(args: argparse.Namespace) -> None:
     query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
     faults += _bare_modes(corpora, args.corpora, args.modes)
     faults += _probe_faults(corpora, args.query_sets)
+    faults += _absent_encoders(args.encoders)
     for name, query_set in query_sets.items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
         if query_set is not None and searched:
@@ -72,6 +75,15 @@ def _query_set(name: str, spec: dict, faults: list[Fault]) -> QuerySet | None:
     except InputFaults as found:
         faults.extend(found.faults)
     return None
+
+
+def _absent_encoders(entries: list[dict]) -> Iterator[Fault]:
+    """Encoders that are neither on this machine nor can be fetched: said now, not after hours of another's encoding."""
+    for entry in entries:
+        try:
+            require_at_hand(entry)
+        except UserError as error:
+            yield Fault(f"system {entry['name']}", 0, "", str(error.args[0]), error.hint)
 
 
 def _probe_faults(corpora: dict[str, Corpus | None], query_sets: dict) -> Iterator[Fault]:

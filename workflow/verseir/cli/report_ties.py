@@ -24,6 +24,8 @@ def run(args: argparse.Namespace) -> None:
     query_sets = {name: read_query_set(args.results, name) for name in args.cross["query_sets"]}
     parts = [pl.DataFrame(schema=dict(TIES.columns))]
     for one in runs(args.cross):
+        if args.cross["systems"][one.system] == "fusion":
+            continue  # its scores come from ranks, in which the ties of its arms are broken already
         queries, qrels = query_sets[one.query_set]
         ids = measured_queries(queries, qrels, one.query_set in args.judged_later)
         ranked = read_table(one.path(Path(args.results) / "runs"), RUN)

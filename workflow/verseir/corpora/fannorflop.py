@@ -76,6 +76,9 @@ def _json_array(path: Path, label: str, faults: list[Fault]) -> list[Row]:
         counted = at
         try:
             value, at = decoder.raw_decode(text, at)
+        except RecursionError:
+            faults.append(Fault(label, line, "", "is nested too deeply", "records after it were not read"))
+            return rows
         except json.JSONDecodeError as error:
             faults.append(
                 Fault(label, error.lineno, "", f"is not valid JSON: {error.msg}", "records after it were not read")
@@ -87,7 +90,19 @@ def _json_array(path: Path, label: str, faults: list[Fault]) -> list[Row]:
             faults.append(
                 Fault(label, line, "", f"is {json_type(value)}, expected an object", "one object for each poem")
             )
-        at = _skip(text, at, " \t\r\n,")
+        at = _skip(text, at, " \t\r\n")
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1, " \t\r\n")
+        elif text[at : at + 1] not in ("]", ""):
+            problem = "expected a comma or the end of the array after a record"
+            faults.append(Fault(label, text.count("\n", 0, at) + 1, "", problem, "records after it were not read"))
+            return rows
+    if at >= len(text):
+        faults.append(
+            Fault(label, text.count("\n") + 1, "", "the array has no end: the file is cut off", "fetch it again")
+        )
+    elif _skip(text, at + 1, " \t\r\n") < len(text):
+        faults.append(Fault(label, text.count("\n", 0, at) + 1, "", "something follows the end of the array"))
     return rows
 
 

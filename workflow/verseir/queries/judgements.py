@@ -10,7 +10,9 @@ from typing import Any
 from verseir.faults import Fault
 from verseir.rows import Row, json_type, read_delimited, read_json_lines, read_utf8
 
-_GRADE = "a grade is a whole number from 0 (not relevant)"
+#: Grades are few; what is larger is another column.
+LARGEST = 1000
+_GRADE = f"a grade is a whole number from 0 (not relevant) to {LARGEST}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,9 @@ def _judgement(
         problem = f"holds {json_type(poem_id) if poem_id != '' else 'an empty id'}, expected the id of a poem"
         faults.append(Fault(label, line, name, problem, "put ids in quotes"))
         return None
-    if isinstance(grade, str) and grade.strip().isascii() and grade.strip().isdigit():
+    if isinstance(grade, str) and grade.strip().isascii() and grade.strip().isdigit() and len(grade.strip()) < 10:
         grade = int(grade)
-    if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0:
+    if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= LARGEST:
         faults.append(Fault(label, line, name, f"the grade of poem '{poem_id}' is {grade!r}", _GRADE))
         return None
     return Judgement(query_id, poem_id, grade, label, line)

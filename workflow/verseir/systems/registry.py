@@ -63,6 +63,8 @@ def _read(path: Path) -> tuple[Any, Lines, list[Fault]]:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return None, {}, [Fault(str(path), 0, "", "the file does not exist", "check `registry` in the study")]
+    except OSError as error:
+        return None, {}, [Fault(str(path), 0, "", f"cannot be read: {error.strerror}", "check `registry` in the study")]
     except UnicodeDecodeError as error:
         return None, {}, [Fault(str(path), 0, "", f"not valid UTF-8 at byte {error.start}", "save it as UTF-8")]
     try:

@@ -198,6 +198,25 @@ def _cached(entry: dict[str, Any], commit: str) -> Path | None:
     return folder if any(True for pattern in patterns for _ in folder.glob(pattern)) else None
 
 
+def require_at_hand(entry: dict[str, Any]) -> None:
+    """Make sure that an encoder is on this machine or that the hub answers for it; nothing is fetched.
+
+    Raises:
+        UserError: neither.
+    """
+    from huggingface_hub import HfApi, constants
+
+    source = locate(entry)
+    if source.kind != "hub" or _cached(entry, source.revision):
+        return
+    if constants.HF_HUB_OFFLINE:
+        raise not_at_hand(entry, "HF_HUB_OFFLINE is set")
+    try:
+        HfApi().model_info(entry["hub"], revision=source.revision, timeout=20)
+    except Exception as error:  # whatever the network or the hub says
+        raise not_at_hand(entry, f"{type(error).__name__}: {error}") from error
+
+
 def newest_commit(hub: str) -> str:
     """The commit of the main branch of a hub repository: the one in the local cache, else the hub's newest.
 

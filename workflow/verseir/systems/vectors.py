@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import struct
 import time
 import uuid
@@ -149,11 +150,13 @@ class VectorStore:
     def texts_per_second(self) -> float | None:
         """How fast the vectors of this store were made, over all calls that ended well; None before the first."""
         try:
-            lines = (self.folder / SPEEDS).read_text(encoding="ascii").split()
-        except FileNotFoundError:
+            found = re.findall(
+                r"^(\d+),(\d+\.\d{3})$", (self.folder / SPEEDS).read_text(encoding="ascii"), re.MULTILINE
+            )
+        except (FileNotFoundError, UnicodeDecodeError):
             return None
-        texts, seconds = (sum(map(float, column)) for column in zip(*(line.split(",") for line in lines), strict=True))
-        return texts / seconds if seconds > 0 else None
+        seconds = sum(float(spent) for _, spent in found)  # a line that a kill tore is passed over
+        return sum(int(texts) for texts, _ in found) / seconds if seconds > 0 else None
 
     def __len__(self) -> int:
         """The number of prepared strings that have a vector."""
