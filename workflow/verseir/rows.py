@@ -133,7 +133,8 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
             if _SURROGATE.search(line):
                 json.dumps(values, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError:
-            faults.append(Fault(label, number, "", r"holds half a character (an escape \uD800 to \uDFFF alone)"))
+            problem = r"holds half a character (an escape \uD800 to \uDFFF alone)"
+            faults.append(Fault(label, number, "", problem, "write the character itself, or both halves of its escape"))
             continue
         except RecursionError:
             faults.append(Fault(label, number, "", "is nested too deeply", "expected one flat JSON object a line"))
