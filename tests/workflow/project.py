@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -22,9 +23,8 @@ WORDS = """
 
 
 def verse(seed: int) -> list[str]:
-    """A verse of eight words, a new one for each seed."""
-    n = len(WORDS)
-    words = [WORDS[(seed * 7 + i * (seed % 11 + 3) + i * i) % n] for i in range(8)]
+    """A verse of eight words, another one for each seed."""
+    words = random.Random(seed).choices(WORDS, k=8)
     return [" ".join(words[:4]), " ".join(words[4:])]
 
 

@@ -157,7 +157,7 @@ def test_an_edited_helper_runs_its_dependents(copy):
 
 
 def test_a_killed_encode_goes_on_where_it_stopped(tmp_path):
-    project = Project(tmp_path / "project", poems=2000)
+    project = Project(tmp_path / "project", poems=1200)
     target = "results/small/encodings/east/use-m3.json"
     chunks = "results/small/corpora/east/chunks/verse.parquet"
     assert project.run(chunks, "results/small/queries/east-set.parquet").returncode == 0

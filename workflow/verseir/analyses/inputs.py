@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from verseir.tables import QRELS, QUERIES, read_table
+from verseir.layout import Run, runs
+from verseir.tables import QRELS, QUERIES, RUN, read_table
 
 
 def read_query_set(results: str | Path, query_set: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -33,3 +35,14 @@ def measured_queries(queries: pl.DataFrame, qrels: pl.DataFrame, judged_later: b
     if judged_later:
         queries = queries.join(qrels.filter(pl.col("grade") > 0), on="query_id", how="semi")
     return sorted(queries["query_id"].to_list())
+
+
+def judged_runs(
+    results: str | Path, cross: Mapping[str, Any], judged_later: Collection[str]
+) -> Iterator[tuple[Run, pl.DataFrame, pl.DataFrame, list[str]]]:
+    """Each run of a cross with its RUN table, the QRELS of its query set, and the queries that its means are over."""
+    query_sets = {name: read_query_set(results, name) for name in cross["query_sets"]}
+    for one in runs(cross):
+        queries, qrels = query_sets[one.query_set]
+        ids = measured_queries(queries, qrels, one.query_set in judged_later)
+        yield one, read_table(one.path(Path(results) / "runs"), RUN), qrels, ids

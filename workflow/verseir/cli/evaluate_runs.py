@@ -2,14 +2,12 @@
 
 import argparse
 import json
-from pathlib import Path
 
 import polars as pl
 
-from verseir.analyses.inputs import measured_queries, read_query_set
-from verseir.layout import runs
+from verseir.analyses.inputs import judged_runs
 from verseir.measures import per_query
-from verseir.tables import PER_QUERY, RUN, read_table, write_table
+from verseir.tables import PER_QUERY, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    query_sets = {name: read_query_set(args.results, name) for name in args.cross["query_sets"]}
     parts = [pl.DataFrame(schema=dict(PER_QUERY.columns))]
-    for one in runs(args.cross):
-        queries, qrels = query_sets[one.query_set]
-        ids = measured_queries(queries, qrels, one.query_set in args.judged_later)
-        ranked = read_table(one.path(Path(args.results) / "runs"), RUN)
+    for one, ranked, qrels, ids in judged_runs(args.results, args.cross, args.judged_later):
         values = per_query(ranked, qrels, ids, args.measures)
         named = values.with_columns(**{key: pl.lit(value) for key, value in one._asdict().items()})
         parts.append(named.select(list(PER_QUERY.columns)))

@@ -2,13 +2,11 @@
 
 import argparse
 import json
-from pathlib import Path
 
 import polars as pl
 
-from verseir.analyses.inputs import measured_queries, read_query_set
-from verseir.layout import runs
-from verseir.tables import RUN, TIES, read_table, write_table
+from verseir.analyses.inputs import judged_runs
+from verseir.tables import TIES, write_table
 from verseir.ties import tie_report
 
 
@@ -21,14 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    query_sets = {name: read_query_set(args.results, name) for name in args.cross["query_sets"]}
+    # The scores of a fusion come from ranks, in which the ties of its arms are broken already.
+    scored = {name: kind for name, kind in args.cross["systems"].items() if kind != "fusion"}
     parts = [pl.DataFrame(schema=dict(TIES.columns))]
-    for one in runs(args.cross):
-        if args.cross["systems"][one.system] == "fusion":
-            continue  # its scores come from ranks, in which the ties of its arms are broken already
-        queries, qrels = query_sets[one.query_set]
-        ids = measured_queries(queries, qrels, one.query_set in args.judged_later)
-        ranked = read_table(one.path(Path(args.results) / "runs"), RUN)
+    for one, ranked, qrels, ids in judged_runs(args.results, args.cross | {"systems": scored}, args.judged_later):
         report = tie_report(ranked, qrels, ids, args.measures)
         named = report.with_columns(**{key: pl.lit(value) for key, value in one._asdict().items()})
         parts.append(named.select(list(TIES.columns)))
