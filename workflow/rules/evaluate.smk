@@ -104,7 +104,7 @@ rule compare_systems:
 
 
 rule report_ties:
-    """How often ties touch a cut, and how far the order of tied poems could move each measure; not for fusions."""
+    """How often ties touch a cut, and how far the order of tied poems could move each measure."""
     input:
         runs=RUNS,
         queries=ALL_QUERIES,

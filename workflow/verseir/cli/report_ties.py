@@ -19,10 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    # The scores of a fusion come from ranks, in which the ties of its arms are broken already.
-    scored = {name: kind for name, kind in args.cross["systems"].items() if kind != "fusion"}
     parts = [pl.DataFrame(schema=dict(TIES.columns))]
-    for one, ranked, qrels, ids in judged_runs(args.results, args.cross | {"systems": scored}, args.judged_later):
+    for one, ranked, qrels, ids in judged_runs(args.results, args.cross, args.judged_later):
         report = tie_report(ranked, qrels, ids, args.measures)
         named = report.with_columns(**{key: pl.lit(value) for key, value in one._asdict().items()})
         parts.append(named.select(list(TIES.columns)))
