@@ -6,7 +6,7 @@ CORES ?= 2
 STUDY ?=
 OPTIONS := --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help install demo run check test unit lint format docs clean
+.PHONY: help install demo counts run check test unit lint format docs clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -23,6 +23,11 @@ install: $(VENV)/installed ## Make .venv and install the lock
 demo: install ## Run the default study and print where its report is
 	$(BIN)/snakemake --cores $(CORES) --resources gpu=1
 	@echo "The report is at $(CURDIR)/results/demo/report/index.html"
+
+counts: install ## Put the paper's printed counts through the rules: do its printed figures come out?
+	$(BIN)/python -m verseir make_counts --counts resources/paper-counts/counts.yaml --output build/paper-counts
+	$(BIN)/snakemake --cores $(CORES) --resources gpu=1 --configfile config/studies/paper-counts.yaml
+	@echo "Printed and computed figures: $(CURDIR)/results/paper-counts/tables/published.csv"
 
 run: install ## Run a study: make run STUDY=config/studies/openiti.yaml CORES=8
 	$(BIN)/snakemake $(OPTIONS)

@@ -17,7 +17,12 @@ include: "workflow/rules/study.smk"
 include: "workflow/rules/ingest.smk"
 include: "workflow/rules/index.smk"
 include: "workflow/rules/search.smk"
+include: "workflow/rules/overlap.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/analyse.smk"
+include: "workflow/rules/check.smk"
+include: "workflow/rules/publish.smk"
+include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -37,6 +42,8 @@ rule tables:
         rules.compare_systems.output,
         rules.report_ties.output,
         rules.collect_costs.output,
+        ANALYSED,
+        rules.compare_published.output if PUBLISHED else [],
 
 
 rule check:

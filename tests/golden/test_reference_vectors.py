@@ -14,9 +14,14 @@ import pytest
 
 from verseir.fusion import reciprocal_rank_fusion
 from verseir.measures import per_query
+from verseir.stats.agreement import kappa
 from verseir.stats.bootstrap import bca_interval, bootstrap_means
+from verseir.stats.correlation import dependent_correlations, kendall, spearman
 from verseir.stats.holm import holm
 from verseir.stats.mcnemar import mcnemar_exact
+from verseir.stats.odds import odds_ratio, paired_odds_ratio
+from verseir.stats.strata import two_strata
+from verseir.stats.trend import cochran_armitage, logit_trend
 from verseir.tables import QRELS, RUN
 
 FILE = os.environ.get("VERSEIR_VECTORS", "")
@@ -107,3 +112,110 @@ def test_reciprocal_rank_fusion(vectors):
     scores = dict(fused.select("poem_id", "score").iter_rows())
     assert scores == pytest.approx(data["scores"], rel=1e-6)  # ranked lists hold float32 scores
     assert fused["poem_id"].to_list()[:2] == data["order_desc_tie_docid_desc"][:2]
+
+
+def test_kendall_exact(vectors):
+    for case in vectors["kendall_exact"]["data"]:
+        found = kendall(case["x"], case["y"])
+        assert (found.estimate, found.p) == pytest.approx((case["tau"], case["p_exact"]), abs=1e-9)
+        assert found.method == "exact"
+
+
+def order_with(inversions, n):
+    """An order of n with so many pairs out of place."""
+    order, left = [], list(range(n))
+    for _ in range(n):
+        step = min(inversions, len(left) - 1)
+        order.append(left.pop(step))
+        inversions -= step
+    return order
+
+
+def test_kendall_exact_for_every_value_of_ten_systems(vectors):
+    for case in vectors["kendall_exact_n10_table"]["data"]:
+        found = kendall(range(10), order_with((45 - case["S"]) // 2, 10))
+        assert (found.estimate, found.p) == pytest.approx((case["tau"], case["p"]), abs=1e-9)
+
+
+def test_spearman(vectors):
+    data = vectors["spearman"]["data"]
+    found = spearman(data["x"], data["y"])
+    assert (found.estimate, found.p) == pytest.approx((data["rho"], data["p_exact"]), abs=1e-9)
+
+
+def test_spearman_with_ties(vectors):
+    data = vectors["spearman_ties_binary"]["data"]
+    assert spearman(data["x"], data["y"]).estimate == pytest.approx(data["rho"], abs=1e-10)
+
+
+def test_kappa_of_a_table(vectors):
+    data = vectors["qwk_table"]["data"]
+    pairs = [(i, j) for i, row in enumerate(data["table"]) for j, count in enumerate(row) for _ in range(count)]
+    first, second = zip(*pairs, strict=True)
+    assert len(pairs) == data["n"]
+    assert kappa(first, second, [0, 1, 2]).estimate == pytest.approx(data["quadratic"], abs=1e-9)
+    assert kappa(first, second, [0, 1, 2], "none").estimate == pytest.approx(data["unweighted"], abs=1e-9)
+
+
+def test_kappa_with_a_category_that_nobody_used(vectors):
+    data = vectors["qwk_missing_category"]["data"]
+    found = kappa(data["r1"], data["r2"], [0, 1, 2, 3])
+    assert found.estimate == pytest.approx(data["quadratic_true_distance"], abs=1e-9)
+
+
+def test_williams_t(vectors):
+    data = vectors["williams_t"]["data"]
+    found = dependent_correlations(data["r12"], data["r13"], data["r23"], data["n"])
+    assert (found.williams_t, found.williams_p) == pytest.approx((data["t"], data["p"]), abs=1e-6)
+
+
+def test_dependent_correlations(vectors):
+    for case in vectors["dependent_correlations"]["data"]:
+        found = dependent_correlations(case["r_jk"], case["r_jh"], case["r_kh"], case["n"])
+        expected = {"meng": "meng1992_z", "steiger": "steiger1980_z", "hittner": "hittner2003_z"}
+        for name, statistic in expected.items():
+            assert getattr(found, f"{name}_z") == pytest.approx(case[statistic], abs=1e-9)
+            assert getattr(found, f"{name}_p") == pytest.approx(case[f"p_{name}"], abs=1e-9)
+        assert (found.williams_t, found.williams_p) == pytest.approx((case["williams_t"], case["p_williams"]), abs=1e-9)
+
+
+def test_odds_ratio(vectors):
+    data = vectors["odds_ratio"]["data"]
+    found = odds_ratio(data["table"])
+    assert found.sample == pytest.approx(data["sample"], abs=1e-12)
+    assert found.conditional == pytest.approx(data["conditional_mle"], abs=1e-4)
+    assert (found.low, found.high) == pytest.approx(data["ci"], rel=5e-3)
+    assert found.p == pytest.approx(data["p"], abs=1e-9)
+
+
+def test_paired_odds_ratio(vectors):
+    data = vectors["paired_odds_ratio"]["data"]
+    found = paired_odds_ratio(data["b"], data["c"])
+    assert (found.estimate, found.low, found.high) == pytest.approx((data["or"], *data["ci_exact"]), abs=1e-9)
+
+
+def test_welch(vectors):
+    data = vectors["welch"]["data"]
+    values = np.array([*data["x"], *data["y"]], float)[:, None]
+    found = two_strata(values, np.arange(len(values)) < len(data["x"]), resamples=99, flips=99)
+    assert found.p[0] == pytest.approx(data["p"], abs=1e-9)
+
+
+def test_difference_of_two_slopes(vectors):
+    data = vectors["did_paper_counts"]["data"]
+    values = np.repeat([1.0, 0.0, 1.0, -1.0, 0.0], [11, 69, 27, 31, 106])[:, None]
+    found = two_strata(values, np.arange(244) < 80)
+    assert found.estimate[0] == pytest.approx(data["did"], abs=1e-9)
+    assert found.p[0] == pytest.approx(data["p_welch"], abs=1e-9)
+    assert found.p_permutation[0] == pytest.approx(0.0087, abs=0.001)  # as the notes of the entry have it
+
+
+def test_trend(vectors):
+    data = vectors["trend"]["data"]
+    found = cochran_armitage(data["success"], data["n"], data["score"])
+    assert found.statistic == pytest.approx(data["cochran_armitage_chi2"], abs=1e-7)
+    assert found.p == pytest.approx(data["p"], rel=1e-7)
+    y = np.repeat([1, 0] * 4, [count for s, n in zip(data["success"], data["n"], strict=True) for count in (s, n - s)])
+    slope = logit_trend(y, np.repeat(data["score"], data["n"]))
+    assert (slope.slope, slope.se) == pytest.approx((data["logit_slope"], data["se"]), abs=1e-7)
+    assert slope.p == pytest.approx(data["wald_p"], abs=1e-7)

@@ -8,7 +8,16 @@ from typing import Any
 
 import polars as pl
 
+from verseir.report.analysed import TABLES
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, Table, write_table
+
+#: The figures of the analyses, here all the same.
+FIGURES = ("augmentation", "edits", "fusions", "mechanism", "quotation", "spectrum")
+FIGURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="72pt" height="72pt">'
+    '<defs><path id="mark" d="M 0 0"/><clipPath id="clip"><rect width="1" height="1"/></clipPath></defs>'
+    '<g clip-path="url(#clip)"><use xlink:href="#mark"/></g></svg>'
+)
 
 TEMPLATE = Path(__file__).parents[2] / "workflow" / "report" / "page.html"
 SYSTEMS = {
@@ -36,6 +45,7 @@ def study(**changes: Any) -> dict[str, Any]:
         "contrasts": [{"family": "against-best", "baseline": "best", "measures": ["Recall@5"], "per": ["mode"]}],
         "bootstrap": 999,
         "flips": 9999,
+        "analyses": {"base_mode": "verse", "quoting": 3, "margin": 0.05},
     }
     return spec | changes
 
@@ -76,8 +86,12 @@ def write_study(
     contrasts: list[dict[str, Any]] | None = None,
     registers: list[dict[str, Any]] | None = None,
     warnings: list[str] | None = None,
+    analyses: dict[str, list[dict[str, Any]]] | None = None,
 ) -> Path:
-    """Write the tables, audits, encodings and the inputs of a study below ``results`` and return it."""
+    """Write the tables, audits, encodings and the inputs of a study below ``results`` and return it.
+
+    ``analyses`` holds rows of the tables of analyses, by table; a table that it leaves out is empty.
+    """
     spec = spec or study()
     scores = [score("bm25", 0.7, 0.6, 0.8), score("dense-a", 0.5, 0.4, 0.6)] if scores is None else scores
     ties = [
@@ -117,6 +131,12 @@ def write_study(
         (ENCODING, encoding),
     ):
         write_table(frame(table, rows), results / "tables" / f"{table.name}.csv", table)
+    for table in TABLES:
+        rows = (analyses or {}).get(table.name, [])
+        write_table(frame(table, rows), results / "tables" / f"{table.name}.csv", table)
+    (results / "figures").mkdir(exist_ok=True)
+    for name in FIGURES:
+        (results / "figures" / f"{name}.svg").write_text(FIGURE, encoding="utf-8")
     for corpus in spec["corpora"]:
         audit = {
             "corpus": corpus,

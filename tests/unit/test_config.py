@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from verseir.config import canonical, load_study, missing_files
+from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
+from verseir.layout import runs
+from verseir.study_faults import missing_files
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,7 +57,7 @@ def test_every_shipped_study_is_valid_alone(path):
         ({"modes": {"verse": ["prose"]}}, "'prose' is not allowed"),
         ({"query_sets": {"q": {"path": "q.jsonl"}}}, "'corpora' is a required property"),
         ({"query_sets": {"q": {"corpora": ["other"], "path": "q.jsonl"}}}, "unknown corpus 'other'"),
-        ({"query_sets": {"q": {"corpora": ["c"]}}}, "either path or probe"),
+        ({"query_sets": {"q": {"corpora": ["c"]}}}, "exactly one of path, probe, edit"),
         ({"corpora": {"c": {"adapter": "jsonl"}}}, "exactly one of path, hub, sources"),
         ({"corpora": {"c": {"adapter": "jsonl", "path": "c", "modes": ["prose"]}}}, "unknown mode 'prose'"),
         ({"contrasts": [{"family": "f", "baseline": "use-m3"}]}, "unknown system 'use-m3'"),
@@ -120,3 +122,70 @@ def test_the_arms_of_a_fusion_count_though_they_are_no_systems_of_the_study(tmp_
     assert set(study.cross_of(study.systems())["systems"]) == {"bm25", "pair", "use-m3"}
     (tmp_path / "mine.yaml").write_text(text % "prose")
     assert "wants the mode 'prose' of c" in faults_of(config)
+
+
+DENSE = "e5-small-q4"
+
+
+def test_the_analyses_take_their_defaults_from_the_study():
+    study = load_study(minimal(systems=["bm25", DENSE], measures=["MRR", "Recall@5", "MAP"]), ROOT)
+    assert study.analyses["measures"] == ["Recall@5", "MRR"]
+    assert (study.analyses["success"], study.analyses["base_mode"]) == ("Recall@5", "verse")
+    assert study.analyses["reference_encoder"] == DENSE
+    assert study.analyses["fusion"] == {"max_arms": 3, "k": 60, "folds": 10}
+    assert (study.lexical, study.dense) == (["bm25"], [DENSE])
+    assert study.variants == {}
+    assert not list(runs(study.ablation_cross))
+
+
+def test_the_ablation_of_normalisation_searches_with_variants():
+    study = load_study(
+        minimal(systems=["bm25", DENSE], analyses={"normalisation": {"presets": ["raw", "light"]}}), ROOT
+    )
+    assert study.variants == {
+        "bm25": {"raw": "bm25.raw", "light": "bm25.light"},
+        DENSE: {"raw": f"{DENSE}.raw", "light": DENSE},
+    }
+    assert study.registry["bm25.raw"]["text"] == "raw"
+    assert study.registry["bm25.raw"]["k1"] == study.registry["bm25"]["k1"]
+    assert "bm25.raw" not in study.cross["systems"]
+    assert {run.system for run in runs(study.ablation_cross)} == {"bm25.raw", "bm25.light", f"{DENSE}.raw", DENSE}
+    assert study.encoders == [DENSE, f"{DENSE}.raw"]
+
+
+def test_the_reference_encoder_need_not_be_a_system_of_the_study():
+    study = load_study(minimal(analyses={"reference_encoder": DENSE}), ROOT)
+    assert study.encoders == [DENSE]
+    assert study.systems() == ["bm25"]
+
+
+EDITED = {"append": {"corpora": ["c"], "edit": {"of": "q", "rule": "append-half-verse", "verse": "opening"}}}
+
+
+def test_an_edited_set_is_derived_from_another():
+    study = load_study(minimal(query_sets=minimal()["query_sets"] | EDITED), ROOT)
+    assert study.query_sets_for("edited") == ["append"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"analyses": {"measures": ["Recall@7"]}}, "unknown measure 'Recall@7'"),
+        ({"analyses": {"success": "Recall@7"}}, "unknown measure 'Recall@7'"),
+        ({"analyses": {"base_mode": "verses"}}, "did you mean 'verse'"),
+        ({"analyses": {"reference_encoder": "bm25"}}, "unknown dense system 'bm25'"),
+        ({"analyses": {"normalisation": {"systems": ["bm52"]}}}, "did you mean 'bm25'"),
+        ({"analyses": {"normalisation": {"query_sets": ["p"]}}}, "unknown query set 'p'"),
+        ({"analyses": {"margin": 0}}, "analyses.margin"),
+        ({"query_sets": EDITED}, "'q' is no query set that could be edited"),
+        (
+            {
+                "corpora": {name: {"adapter": "jsonl", "path": "c.jsonl"} for name in "cd"},
+                "query_sets": minimal()["query_sets"] | {"append": EDITED["append"] | {"corpora": ["d"]}},
+            },
+            "the originals in q are not searched there",
+        ),
+    ],
+)
+def test_faults_of_the_analyses_are_told(change, expected):
+    assert expected in faults_of(minimal(**change))

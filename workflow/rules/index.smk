@@ -14,7 +14,7 @@ rule index_bm25:
     benchmark:
         f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.systems("bm25")),
+        system=one_of(study.searched_kind("bm25")),
     conda:
         "../../envs/core.yaml"
     params:
@@ -30,8 +30,12 @@ rule index_bm25:
 rule encode_texts:
     """Load one encoder once and encode all texts of one corpus and its queries that the store does not hold yet."""
     input:
-        chunks=lambda w: [f"{RESULTS}/corpora/{w.corpus}/chunks/{mode}.parquet" for mode in study.modes_of(w.corpus)],
-        queries=lambda w: expand(f"{RESULTS}/queries/{{query_set}}.parquet", query_set=study.query_sets_of(w.corpus)),
+        chunks=lambda w: [
+            f"{RESULTS}/corpora/{w.corpus}/chunks/{mode}.parquet" for mode in study.modes_read(w.corpus, w.system)
+        ],
+        queries=lambda w: [
+            f"{RESULTS}/queries/{query_set}.parquet" for query_set in study.query_sets_read(w.corpus, w.system)
+        ],
         code=code("encode_texts"),
     output:
         encoding=f"{RESULTS}/encodings/{{corpus}}/{{system}}.json",
@@ -41,7 +45,7 @@ rule encode_texts:
     benchmark:
         f"{RESULTS}/benchmarks/encode_texts/{{corpus}}/{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.systems("dense")),
+        system=one_of(study.encoders),
     conda:
         "../../envs/encoders.yaml"
     threads: 8

@@ -20,7 +20,8 @@ def query_files_of(query_set):
 def input_files():
     """All files of this machine that the study reads."""
     corpora = [path for corpus in study.corpora for path in files_of(corpus)]
-    return corpora + [path for query_set in study.query_sets for path in query_files_of(query_set)]
+    query_sets = [path for query_set in study.query_sets for path in query_files_of(query_set)]
+    return corpora + query_sets + [path for query_set in edited_query_sets for path in edit_files(query_set)]
 
 
 given_query_sets = [name for name in study.query_sets if "path" in study.spec["query_sets"][name]]

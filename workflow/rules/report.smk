@@ -1,6 +1,5 @@
 # What people and other programs read.
 
-from verseir.report.spoken import main_measures
 
 TREC = f"{RESULTS}/trec"
 
@@ -100,7 +99,8 @@ rule write_report:
         costs=rules.collect_costs.output.costs,
         encoding=rules.collect_costs.output.encoding,
         manifest=rules.write_manifest.output.manifest,
-        figure=rules.plot_registers.output[0],
+        analyses=[*ANALYSED, *(rules.compare_published.output if PUBLISHED else [])],
+        figures=[rules.plot_registers.output[0], *ANALYSIS_FIGURES],
         audits=expand(f"{RESULTS}/corpora/{{corpus}}/audit.json", corpus=study.corpora),
         code=code("write_report"),
         template=lambda w: os.path.relpath(Path(workflow.basedir) / "workflow/report/page.html"),

@@ -25,7 +25,7 @@ rule search_bm25:
     benchmark:
         f"{RESULTS}/benchmarks/search_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.systems("bm25")),
+        system=one_of(study.searched_kind("bm25")),
     conda:
         "../../envs/core.yaml"
     threads: 2
@@ -56,7 +56,7 @@ rule search_dense:
     benchmark:
         f"{RESULTS}/benchmarks/search_dense/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.systems("dense")),
+        system=one_of(study.searched_kind("dense")),
     conda:
         "../../envs/encoders.yaml"
     threads: 2

@@ -9,9 +9,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from verseir.code import modules_of
-from verseir.config import canonical, load_study, missing_files
+from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
 from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
+from verseir.report.spoken import main_measures
+from verseir.study_faults import missing_files
 
 # Rules call `python -m verseir`: of this environment, and of this checkout also where a rule has its own environment.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -28,7 +30,7 @@ except InputFaults as faults:
 RESULTS = f"results/{study.name}"
 
 # What only people read in the registry.
-FOR_PEOPLE = ("description", "languages", "licence", "parameters")
+FOR_PEOPLE = ("description", "languages", "licence", "parameters", "signal", "only")
 
 
 def one_of(names):
@@ -47,8 +49,9 @@ def spec(section, name):
 
 
 def corpus_spec(name):
-    """One corpus, without the modes that it is indexed in: those do not change what is read."""
-    return canonical({key: value for key, value in study.spec["corpora"][name].items() if key != "modes"})
+    """One corpus, without the modes that it is indexed in and the audits of it: those do not change what is read."""
+    given = study.spec["corpora"][name]
+    return canonical({key: value for key, value in given.items() if key not in ("modes", "audits")})
 
 
 def system_entry(name):
@@ -65,4 +68,4 @@ wildcard_constraints:
     corpus=one_of(study.corpora),
     mode=one_of(study.modes),
     query_set=one_of(study.query_sets),
-    system=one_of(study.systems()),
+    system=one_of({*study.searched, *study.encoders}),

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     limit_threads(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    for noisy in ("bm25s", "httpx", "sentence_transformers", "transformers", "urllib3"):
+    for noisy in ("bm25s", "httpx", "httpx2", "openai", "sentence_transformers", "transformers", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     module = importlib.import_module(f"verseir.cli.{arguments[0]}")
     from verseir.faults import InputFaults, UserError

@@ -3,81 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import Fault, InputFaults, UserError, closest
-from verseir.layout import runs
+from verseir.faults import Fault, InputFaults, closest
+from verseir.study import Study
+from verseir.study_faults import analysis_faults, arm_faults, reference_faults
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
 #: Keys that the command line may set beside a study (`--config debug=true`).
 COMMAND_LINE_KEYS = {"debug"}
 
+#: The measures that are analysed where the study does not say.
+ANALYSED = ("Recall@1", "Recall@5", "MRR", "nDCG@10")
+
 
 def canonical(value: Any) -> str:
     """``value`` as JSON that does not depend on the order of keys: a rule's parameter."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Study:
-    """A valid study. ``spec`` is the config with all defaults filled in; ``registry`` holds the systems it may use."""
-
-    spec: dict[str, Any]
-    registry: dict[str, dict[str, Any]]
-
-    @property
-    def name(self) -> str:
-        return self.spec["study"]
-
-    @property
-    def corpora(self) -> list[str]:
-        return sorted(self.spec["corpora"])
-
-    @property
-    def modes(self) -> list[str]:
-        return sorted(self.spec["modes"])
-
-    @property
-    def query_sets(self) -> list[str]:
-        return sorted(self.spec["query_sets"])
-
-    def systems(self, *kinds: str) -> list[str]:
-        """Names of the study's systems (with the arms of its fusions) of these kinds, sorted; all without a kind."""
-        names = set(self.spec["systems"])
-        for name in self.spec["systems"]:
-            names.update(arm["system"] for arm in self.arms(name))
-        return sorted(name for name in names if not kinds or self.registry[name]["kind"] in kinds)
-
-    def arms(self, system: str) -> list[dict[str, str]]:
-        """The arms of a fusion as ``{"system": ..., "mode": ...}``, ``mode`` only where the arm fixes one."""
-        entry = self.registry[system]
-        if entry["kind"] != "fusion":
-            return []
-        return [{"system": arm} if isinstance(arm, str) else dict(arm) for arm in entry["arms"]]
-
-    @property
-    def cross(self) -> dict[str, Any]:
-        """What is crossed with what: see ``verseir.layout.runs``."""
-        return self.cross_of(self.spec["systems"])
-
-    def cross_of(self, systems: Iterable[str]) -> dict[str, Any]:
-        """The cross of the study with other systems than its own."""
-        return {
-            "query_sets": {name: sorted(self.spec["query_sets"][name]["corpora"]) for name in self.query_sets},
-            "modes": {corpus: self.modes_of(corpus) for corpus in self.corpora},
-            "systems": {name: self.registry[name]["kind"] for name in sorted(systems)},
-        }
-
-    def modes_of(self, corpus: str) -> list[str]:
-        """The modes in which a corpus is indexed: its own list, or all modes of the study."""
-        return sorted(self.spec["corpora"][corpus].get("modes", self.modes))
-
-    def query_sets_of(self, corpus: str) -> list[str]:
-        return [name for name in self.query_sets if corpus in self.spec["query_sets"][name]["corpora"]]
 
 
 def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> Study:
@@ -105,11 +50,15 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
         raise InputFaults(faults)
     spec = _with_defaults(spec, schema)
     registry = _load_registry(spec, base, faults)
-    faults += _reference_faults(spec, registry, where)
-    if not faults:
-        faults += _arm_faults(Study(spec, registry), where)
+    faults += reference_faults(spec, registry, where)
     if faults:
         raise InputFaults(faults)
+    _fill_analyses(Study(spec, registry))
+    faults += arm_faults(Study(spec, registry), where)
+    faults += analysis_faults(Study(spec, registry), where)
+    if faults:
+        raise InputFaults(faults)
+    registry |= _variants(Study(spec, registry))
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
         spec["study"] += ".debug"  # results of a trial never lie where real ones do
     return Study(spec, registry)
@@ -132,6 +81,8 @@ def _schema_fault(error: Any, where: str) -> Fault:
         known = error.schema.get("properties", {})
         unknown = sorted(set(error.instance) - set(known))
         return Fault(where, 0, path, f"unknown key: {', '.join(unknown)}", closest(str(unknown[0]), known))
+    if error.validator is None:  # a schema that allows nothing
+        return Fault(where, 0, path, "does not belong to this rule", "take it out")
     if error.validator == "pattern":
         return Fault(where, 0, path, f"'{error.instance}' is not allowed here", f"must match {error.validator_value}")
     return Fault(where, 0, path, error.message, error.schema.get("description", ""))
@@ -154,9 +105,50 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
     for family in filled["contrasts"]:
         family.setdefault("measures", [main])
     for query_set in filled["query_sets"].values():
-        query_set.setdefault("purpose", "known-item")
+        query_set.setdefault("purpose", "edited" if "edit" in query_set else "known-item")
         query_set.setdefault("judged", "now")
+        if "edit" in query_set:
+            _fill(query_set["edit"], schema["$defs"]["edit"])
+    _fill(filled["analyses"], schema["$defs"]["analyses"])
     return filled
+
+
+def _fill(value: dict[str, Any], part: dict[str, Any]) -> None:
+    """Fill in the defaults of a part of the schema, and of the parts inside it that are given or have a default."""
+    for key, inner in part["properties"].items():
+        if "default" in inner:
+            value.setdefault(key, json.loads(json.dumps(inner["default"])))
+        if isinstance(value.get(key), dict) and "properties" in inner:
+            _fill(value[key], inner)
+
+
+def _fill_analyses(study: Study) -> None:
+    """Fill in the defaults of the analyses that hang on the rest of the study."""
+    spec, asked = study.spec, study.analyses
+    measures = spec["measures"]
+    usual = [name for name in ANALYSED if name in measures]
+    asked.setdefault("measures", usual or measures[:1])
+    recalls = [name for name in measures if name.startswith(("Recall@", "R@"))]
+    asked.setdefault("success", "Recall@5" if "Recall@5" in measures else (recalls or measures)[0])
+    verses = [name for name, fields in spec["modes"].items() if fields == ["verse"]]
+    asked.setdefault("base_mode", (verses or study.modes)[0])
+    dense = [name for name in spec["systems"] if study.registry[name]["kind"] == "dense"]
+    asked.setdefault("reference_encoder", dense[0] if dense else None)
+    if "normalisation" in asked:
+        ablation = asked["normalisation"]
+        ablation.setdefault("systems", [name for name in study.single_systems if "text" in study.registry[name]])
+        ablation.setdefault("modes", [asked["base_mode"]])
+        ablation.setdefault("query_sets", study.query_sets_for("known-item"))
+
+
+def _variants(study: Study) -> dict[str, dict[str, Any]]:
+    """Registry entries of the systems that read text under another normalisation than their own."""
+    return {
+        named: study.registry[name] | {"text": preset, "name": named}
+        for name, presets in study.variants.items()
+        for preset, named in presets.items()
+        if named != name
+    }
 
 
 def _load_registry(spec: dict[str, Any], base: Path, faults: list[Fault]) -> dict[str, dict[str, Any]]:
@@ -167,111 +159,3 @@ def _load_registry(spec: dict[str, Any], base: Path, faults: list[Fault]) -> dic
     except InputFaults as found:
         faults.extend(found.faults)
         return {}
-
-
-def _registry_hint(files: list[str]) -> str:
-    """A study that names registry files of its own must name the project's too, where it uses it."""
-    shipped = "config/systems.yaml"
-    return "" if shipped in files else f"; the list `registry` leaves out {shipped}"
-
-
-def missing_files(study: Study, base: Path) -> list[Fault]:
-    """Files that the study names and that are not there: of corpora, query sets, and runs of imported systems."""
-    faults = []
-    for name, corpus in study.spec["corpora"].items():
-        for source, path in corpus.get("explanations", {}).items():
-            if not (base / path).is_file():
-                faults.append(Fault(path, 0, f"corpora.{name}.explanations.{source}", "there is no such file"))
-        for key in ("path", "sources", "local"):
-            if key in corpus and not (base / corpus[key]).exists():
-                faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder"))
-    for name, query_set in study.spec["query_sets"].items():
-        for key in ("path", "qrels"):
-            if key in query_set and not (base / query_set[key]).is_file():
-                faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file"))
-    return faults + list(_missing_runs(study, base))
-
-
-def _arm_faults(study: Study, where: str) -> Iterator[Fault]:
-    """Arms of fusions that fix a mode in which a corpus is not indexed."""
-    searched = sorted({corpus for name in study.query_sets for corpus in study.spec["query_sets"][name]["corpora"]})
-    for system in study.systems("fusion"):
-        for arm in study.arms(system):
-            for corpus in searched:
-                if "mode" in arm and arm["mode"] not in study.modes_of(corpus):
-                    problem = f"the arm {arm['system']} of {system} wants the mode '{arm['mode']}' of {corpus}"
-                    yield Fault(where, 0, "systems", problem, closest(arm["mode"], study.modes_of(corpus)))
-
-
-def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
-    """Runs of imported systems that are not where the registry says."""
-    for run in runs(study.cross_of(study.systems())):
-        entry = study.registry[run.system]
-        if entry["kind"] == "imported":
-            path = entry["path"].format(**run._asdict())
-            if not (base / path).is_file():
-                yield Fault(path, 0, run.system, "there is no such run", f"`path` of the system is {entry['path']}")
-
-
-def _measure_faults(measures: list[str], depth: int, where: str) -> Iterator[Fault]:
-    from verseir.measures import parse_measure
-
-    for name in measures:
-        try:
-            cutoff = parse_measure(name).cutoff
-        except UserError as error:
-            yield Fault(where, 0, "measures", str(error.args[0]), error.hint)
-            continue
-        if cutoff and cutoff > depth:
-            problem = f"{name} looks at {cutoff} poems, but ranked lists hold {depth}"
-            yield Fault(where, 0, "measures", problem, f"depth: {cutoff}")
-
-
-def _reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:
-    """Names that one part of a study uses and no other part defines."""
-
-    def unknown(name: str, known: Any, field: str, what: str, hint: str = "") -> Iterator[Fault]:
-        if name not in known:
-            yield Fault(where, 0, field, f"unknown {what} '{name}'", closest(name, known) + hint)
-
-    if registry:
-        for name in spec["systems"]:
-            yield from unknown(name, registry, "systems", "system", _registry_hint(spec["registry"]))
-    yield from _measure_faults(spec["measures"], spec["depth"], where)
-    if spec["chunks"]["stride"] > spec["chunks"]["verses"]:
-        problem = f"a stride of {spec['chunks']['stride']} skips verses between windows of {spec['chunks']['verses']}"
-        yield Fault(where, 0, "chunks.stride", problem, "make it no larger than chunks.verses")
-    for name, corpus in spec["corpora"].items():
-        given = [key for key in ("path", "hub", "sources") if key in corpus]
-        if len(given) != 1:
-            yield Fault(
-                where, 0, f"corpora.{name}", f"needs exactly one of path, hub, sources; found {given or 'none'}"
-            )
-        for mode in corpus.get("modes", []):
-            yield from unknown(mode, spec["modes"], f"corpora.{name}.modes", "mode")
-    for name, query_set in spec["query_sets"].items():
-        field = f"query_sets.{name}"
-        for corpus in query_set["corpora"]:
-            yield from unknown(corpus, spec["corpora"], f"{field}.corpora", "corpus")
-        if ("path" in query_set) == ("probe" in query_set):
-            yield Fault(where, 0, field, "needs either path or probe")
-        if "probe" in query_set:
-            drawn = query_set["probe"]["corpus"]
-            yield from unknown(drawn, spec["corpora"], f"{field}.probe.corpus", "corpus")
-            if query_set["corpora"] != [drawn]:
-                problem = f"probes drawn from {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
-                yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
-        if name.endswith(".qrels"):
-            yield Fault(where, 0, field, "a name may not end in .qrels: its judgements are stored so")
-    for position, family in enumerate(spec["contrasts"]):
-        field = f"contrasts.{position}"
-        for key, known in (("query_sets", spec["query_sets"]), ("modes", spec["modes"]), ("systems", spec["systems"])):
-            for name in family.get(key, []):
-                yield from unknown(name, known, f"{field}.{key}", key[:-1].replace("_", " "))
-        for measure in family["measures"]:
-            yield from unknown(measure, spec["measures"], f"{field}.measures", "measure")
-        if family["baseline"] != "best":
-            yield from unknown(family["baseline"], [*spec["systems"], "best"], f"{field}.baseline", "system")
-    names = [family["family"] for family in spec["contrasts"]]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Fault(where, 0, "contrasts", f"the family '{name}' is declared twice")

@@ -45,6 +45,12 @@ spaces.
 **Judgements** (`qrels`): CSV, TSV or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC
 qrels.
 
+**Rewrites** (`edit: {rule: rewrite}`; JSON Lines, CSV or TSV): `source_query_id`, `text`, and perhaps `names` (proper
+names that the rewrite must keep) and `need_kept` (`false` rejects the row).
+
+**Audits** (`audits: {source: file}`; CSV, TSV or JSON Lines): `poem_id`, `verse_index`, `verdict` (`faithful`,
+`minor error`, `misread`), and perhaps `added_content` (`yes` or `no`) and `annotator`.
+
 **Runs** (a system of `kind: imported`): TREC runs, or Parquet with the columns of this project's own runs.
 """
 
@@ -53,7 +59,7 @@ def reference(study: dict[str, Any], systems: dict[str, Any]) -> str:
     """The page for the schema of a study and the schema of the registry of systems."""
     lines = [INTRODUCTION, "## A study\n", study["description"] + "\n"]
     lines += _table(study, study)
-    for name in ("corpus", "sample", "query_set", "family"):
+    for name in ("corpus", "sample", "query_set", "edit", "endpoint", "analyses", "family"):
         lines += [f"\n## {name}\n", *_table(study["$defs"][name], study)]
     lines += ["\n## Systems\n", systems.get("description", "") + "\n"]
     for name, part in sorted(systems.get("$defs", {}).items()):

@@ -31,13 +31,23 @@ def runs(cross: Mapping[str, Any]) -> Iterator[Run]:
 
     Args:
         cross: ``query_sets`` (name -> corpora it is searched in), ``modes`` (corpus -> its modes) and ``systems``
-            (name -> kind).
+            (name -> kind); perhaps ``only`` (name of a system -> boxes of ``corpora``, ``modes`` and ``query_sets``:
+            it has runs in one of them) and ``only_modes`` (name of a query set -> the modes that it is limited to).
     """
+    limits = cross.get("only", {})
     for query_set, corpora in sorted(cross["query_sets"].items()):
         for corpus in sorted(corpora):
-            for mode in sorted(cross["modes"][corpus]):
+            modes = cross["modes"][corpus]
+            for mode in sorted(set(modes) & set(cross.get("only_modes", {}).get(query_set, modes))):
                 for system in sorted(cross["systems"]):
-                    yield Run(corpus, mode, query_set, system)
+                    run = Run(corpus, mode, query_set, system)
+                    if any(_within(run, box) for box in limits.get(system, [{}])):
+                        yield run
+
+
+def _within(run: Run, box: Mapping[str, list[str]]) -> bool:
+    places = {"corpora": run.corpus, "modes": run.mode, "query_sets": run.query_set}
+    return all(places[key] in names for key, names in box.items())
 
 
 def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:

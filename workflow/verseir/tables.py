@@ -25,11 +25,12 @@ class Table:
     unique: tuple[str, ...] = ()
 
 
-def _table(name: str, columns: dict, nullable: str = "", unique: str = "") -> Table:
+def define(name: str, columns: dict, nullable: str = "", unique: str = "") -> Table:
+    """A contract; ``nullable`` and ``unique`` name columns, parted by blanks."""
     return Table(name, columns, frozenset(nullable.split()), tuple(unique.split()))
 
 
-POEMS = _table(
+POEMS = define(
     "poems",
     {
         "poem_id": pl.String,
@@ -46,22 +47,22 @@ POEMS = _table(
     nullable="title poet era era_order meter genre language source",
     unique="poem_id",
 )
-EXPLANATIONS = _table(
+EXPLANATIONS = define(
     "explanations",
     {"poem_id": pl.String, "verse_index": pl.Int32, "source": pl.String, "text": pl.String},
     unique="poem_id verse_index source",
 )
-DUPLICATES = _table(
+DUPLICATES = define(
     "duplicates",
     {"poem_id": pl.String, "class_id": pl.String, "class_size": pl.Int32, "kind": pl.String, "similarity": pl.Float64},
     unique="poem_id",
 )
-CHUNKS = _table(
+CHUNKS = define(
     "chunks",
     {"chunk_id": pl.String, "poem_id": pl.String, "first_verse": pl.Int32, "n_verses": pl.Int32, "text": pl.String},
     unique="chunk_id",
 )
-QUERIES = _table(
+QUERIES = define(
     "queries",
     {
         "query_id": pl.String,
@@ -75,18 +76,18 @@ QUERIES = _table(
     nullable="register source_query_id edit span",
     unique="query_id",
 )
-QRELS = _table(
+QRELS = define(
     "qrels",
     {"query_id": pl.String, "poem_id": pl.String, "grade": pl.Int32},
     unique="query_id poem_id",
 )
-RUN = _table(
+RUN = define(
     "run",
     {"query_id": pl.String, "poem_id": pl.String, "rank": pl.Int32, "score": pl.Float32, "chunk_id": pl.String},
     nullable="chunk_id",
     unique="query_id poem_id",
 )
-PER_QUERY = _table(
+PER_QUERY = define(
     "per_query",
     {
         "corpus": pl.String,
@@ -99,7 +100,7 @@ PER_QUERY = _table(
     },
     unique="corpus mode query_set system query_id measure",
 )
-LEADERBOARD = _table(
+LEADERBOARD = define(
     "leaderboard",
     {
         "corpus": pl.String,
@@ -115,7 +116,7 @@ LEADERBOARD = _table(
     nullable="ci_low ci_high",
     unique="corpus query_set mode system measure",
 )
-REGISTERS = _table(
+REGISTERS = define(
     "registers",
     {
         "corpus": pl.String,
@@ -132,7 +133,7 @@ REGISTERS = _table(
     nullable="ci_low ci_high",
     unique="corpus query_set register mode system measure",
 )
-CONTRASTS = _table(
+CONTRASTS = define(
     "contrasts",
     {
         "family": pl.String,
@@ -155,7 +156,7 @@ CONTRASTS = _table(
     },
     nullable="estimate ci_low ci_high p p_holm p_t note",
 )
-TIES = _table(
+TIES = define(
     "ties",
     {
         "corpus": pl.String,
@@ -173,7 +174,7 @@ TIES = _table(
     },
     unique="corpus query_set mode system measure",
 )
-COSTS = _table(
+COSTS = define(
     "costs",
     {
         "corpus": pl.String,
@@ -188,7 +189,7 @@ COSTS = _table(
     },
     nullable="n_texts texts_per_second peak_memory_mb index_mb device",
 )
-ENCODING = _table(
+ENCODING = define(
     "encoding",
     {
         "corpus": pl.String,

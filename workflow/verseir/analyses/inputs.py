@@ -22,7 +22,8 @@ def read_query_set(results: str | Path, query_set: str) -> tuple[pl.DataFrame, p
 
 def read_judged(results: str | Path, query_sets: Iterable[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The QUERIES and QRELS of several query sets, each in one frame; QRELS gets a column ``query_set``."""
-    queries, qrels = [], []
+    judged_in = {**QRELS.columns, "query_set": pl.String}
+    queries, qrels = [pl.DataFrame(schema=dict(QUERIES.columns))], [pl.DataFrame(schema=judged_in)]
     for name in sorted(query_sets):
         part, judged = read_query_set(results, name)
         queries.append(part)

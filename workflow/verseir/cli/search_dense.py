@@ -7,10 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from verseir.costs import Stopwatch
-from verseir.faults import UserError
 from verseir.systems.dense import search
-from verseir.systems.identity import identify
-from verseir.systems.vectors import VectorStore
+from verseir.systems.identity import Role
+from verseir.systems.stored import stored_vectors
 from verseir.tables import CHUNKS, QUERIES, RUN, read_table, write_table
 
 
@@ -31,34 +30,16 @@ def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("search", args.corpus, args.system)
     chunks = read_table(args.chunks, CHUNKS).filter(pl.col("text") != "")
     queries = read_table(args.queries, QUERIES)
-    store = _store(args.entry, Path(args.encoding))
-    try:
-        documents = store.get(chunks["text"].to_list(), "document")
-        vectors = store.get(queries["text"].to_list(), "query")
-    except UserError as error:
-        hint = f"the store of vectors was emptied or moved: remove {args.encoding} and run again"
-        raise UserError(str(error.args[0]), hint=hint) from error
+    texts: dict[Role, list[str]] = {"document": chunks["text"].to_list(), "query": queries["text"].to_list()}
+    vectors = stored_vectors(args.entry, Path(args.encoding), texts)
     run = search(
         queries["query_id"].to_list(),
-        vectors,
+        vectors["query"],
         chunks["chunk_id"],
         chunks["poem_id"],
-        documents,
+        vectors["document"],
         args.depth,
         positions=chunks["first_verse"],
     )
     write_table(run, args.output, RUN)
     stopwatch.write(args.cost, n_texts=len(queries))
-
-
-def _store(entry: dict, encoding: Path) -> VectorStore:
-    """The store that the encode step filled; an unpinned revision is the one that it found."""
-    seen = json.loads(encoding.read_text(encoding="utf-8"))
-    pinned = {"revision": seen["revision"]} if entry.get("revision") == "unpinned" else {}
-    identity = identify(entry | pinned)
-    if identity.key != seen["encoder_key"]:
-        raise UserError(
-            f"'{seen['system']}' is not the encoder that encoded {seen['corpus']}: its files or settings changed",
-            hint=f"remove {encoding} and run again",
-        )
-    return VectorStore(identity)

@@ -12,12 +12,13 @@ import polars as pl
 from verseir.faults import UserError
 from verseir.orders import mode_order, register_order
 from verseir.report import effects, sections, sentences
+from verseir.report.analysed import panels
 from verseir.report.effects import Cells
 from verseir.report.figure import inline_svg
 from verseir.report.formats import count, quantity
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
-from verseir.report.spoken import main_measures, synthetic_sets
+from verseir.report.spoken import main_measures, shown_sets, synthetic_sets
 from verseir.report.standings import Standing, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
 
@@ -39,6 +40,7 @@ def build_report(results: Path, template: Path) -> str:
     )
     context = report_context(results)
     environment.filters["words"] = Words(context.pop("names"))
+    environment.filters["zip"] = zip
     return environment.get_template(template.name).render(context)
 
 
@@ -50,6 +52,9 @@ def report_context(results: Path) -> dict[str, Any]:
         table.name: read_table(results / "tables" / f"{table.name}.csv", table)
         for table in (LEADERBOARD, REGISTERS, CONTRASTS, TIES, COSTS, ENCODING)
     }
+    # Edited sets are compared with the sets that they are made from, in a part of their own.
+    for name in ("leaderboard", "registers", "ties"):
+        tables[name] = tables[name].filter(pl.col("query_set").is_in(shown_sets(study)))
     leaderboard, contrasts = tables["leaderboard"], tables["contrasts"]
     if leaderboard.is_empty():
         raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study measures at least one query set")
@@ -91,6 +96,7 @@ def report_context(results: Path) -> dict[str, Any]:
         "encoding_sentence": sections.encoding_sentence(tables["encoding"]),
         "failed_checks": sections.failed_checks(manifest["encoders"]),
         "audits": sections.audit_rows(audits),
+        "panels": _panels(results, study, manifest["systems"]),
         "methods": methods(manifest, tables),
         "facts": _facts(manifest),
         "figure": _figure(results / "figures" / "registers.svg", tables["registers"]),
@@ -170,6 +176,18 @@ def _figure(path: Path, registers: pl.DataFrame) -> dict[str, Any] | None:
         "system. The same numbers are in the tables below."
     )
     return {"svg": inline_svg(path.read_text(encoding="utf-8"), "Systems by register", description)}
+
+
+def _panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The panels of the analyses, each with its figure."""
+    found = []
+    for panel in panels(results, study, systems):
+        svg = None
+        if panel.figure:
+            text = (results / "figures" / f"{panel.figure}.svg").read_text(encoding="utf-8")
+            svg = inline_svg(text, panel.title, f"{panel.legend} The same numbers are in the tables below.", panel.id)
+        found.append(panel._asdict() | {"svg": svg})
+    return found
 
 
 def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -12,8 +12,10 @@ from verseir.palette import FAINT, INK, SERIES
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
 
-def inline_svg(text: str, title: str, description: str) -> Markup:
+def inline_svg(text: str, title: str, description: str, name: str = "figure") -> Markup:
     """The SVG file ``text`` as an element of an HTML page, with a title and a description for screen readers.
+
+    ``name`` sets its ids apart from those of other figures on the page.
 
     Its size becomes that of its place; text, axes and series take the page's colours, light or dark.
     """
@@ -24,14 +26,22 @@ def inline_svg(text: str, title: str, description: str) -> Markup:
         for child in list(parent):
             if child.tag.rpartition("}")[2] in ("metadata", "script"):
                 parent.remove(child)
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "id":
+                element.set(key, f"{name}-{value}")
+            elif value.startswith("#") and key.endswith("href"):
+                element.set(key, f"#{name}-{value[1:]}")
+            elif "url(#" in value:
+                element.set(key, value.replace("url(#", f"url(#{name}-"))
     width = root.attrib.pop("width", "")
     root.attrib.pop("height", None)
-    root.attrib |= {"role": "img", "aria-labelledby": "figure-title figure-description", "class": "plot"}
+    root.attrib |= {"role": "img", "aria-labelledby": f"{name}-title {name}-description", "class": "plot"}
     if width.endswith("pt"):
         root.set("style", f"--natural: {float(width[:-2]) / 72 * 96:.0f}px")
-    for name, said in (("desc", description), ("title", title)):
+    for part, said in (("desc", description), ("title", title)):
         element = ElementTree.Element(
-            f"{{{SVG}}}{name}", {"id": f"figure-{'title' if name == 'title' else 'description'}"}
+            f"{{{SVG}}}{part}", {"id": f"{name}-{'title' if part == 'title' else 'description'}"}
         )
         element.text = said
         root.insert(0, element)

@@ -13,15 +13,16 @@ def main_measures(study: Mapping[str, Any]) -> dict[str, str]:
     """The measure that is spoken of, for each query set.
 
     The first of the first family against the best that covers the query set; else of the first family that covers it;
-    else the study's first.
+    else the study's first. A set whose queries are edited is spoken of as the set that it is made from.
     """
     families = sorted(study.get("contrasts", []), key=lambda family: family["baseline"] != "best")
+    sources = {name: spec.get("edit", {}).get("of", name) for name, spec in sorted(study["query_sets"].items())}
     return {
         query_set: next(
-            (family["measures"][0] for family in families if family.get("measures") and _covers(family, query_set)),
+            (family["measures"][0] for family in families if family.get("measures") and _covers(family, source)),
             study["measures"][0],
         )
-        for query_set in sorted(study["query_sets"])
+        for query_set, source in sources.items()
     }
 
 
@@ -32,3 +33,8 @@ def _covers(family: Mapping[str, Any], query_set: str) -> bool:
 def synthetic_sets(study: Mapping[str, Any]) -> list[str]:
     """Names of the query sets that are probes drawn from the poems, sorted."""
     return sorted(name for name, query_set in study["query_sets"].items() if "probe" in query_set)
+
+
+def shown_sets(study: Mapping[str, Any]) -> list[str]:
+    """Names of the query sets that stand for themselves, sorted: the edited ones are compared with their sources."""
+    return sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") != "edited")

@@ -1,0 +1,252 @@
+"""Printed figures beside computed ones: reading the file, looking figures up, and the verdicts."""
+
+import importlib
+import json
+import pkgutil
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from verseir import analyses, tables
+from verseir.__main__ import main
+from verseir.analyses.edited import CHANGE, DIFFERENCE
+from verseir.analyses.era_trend import SLOPE
+from verseir.analyses.explanation_audit import ADDED
+from verseir.analyses.explanation_audit import VERDICTS as AUDITED
+from verseir.analyses.fusion_search import SELECTIONS
+from verseir.analyses.multiplicity import TOTAL
+from verseir.analyses.published import PUBLISHED, parse_printed, published, read_published, rounded, verdict
+from verseir.analyses.quotation import NOT_QUOTING, QUOTING
+from verseir.analyses.quoted_spans import ASPECTS
+from verseir.analyses.variance_shares import OVERLAP
+from verseir.faults import InputFaults
+from verseir.tables import check_table, read_table
+
+PATH = analyses.__path__
+FILE = Path(__file__).parents[2] / "resources" / "published" / "what-the-query-remembers.yaml"
+
+
+def judge(computed, printed, unit="share", rounding="half-even"):
+    return verdict(computed, parse_printed(printed), unit, rounding)
+
+
+@pytest.mark.parametrize(
+    ("computed", "printed", "unit", "expected"),
+    [
+        (182 / 244, "0.746", "share", "ok"),
+        (0.7441, "0.746", "share", "close"),
+        (0.7439, "0.746", "share", "fail"),
+        (62 / 164 * 100, "+37.8", "points", "ok"),
+        (-38.93, "-39", "points", "ok"),
+        (0.47037, ".47", "p", "ok"),
+        (0.0089, ".006", "p", "close"),
+        (0.0091, ".006", "p", "fail"),
+        (0.053, ".045", "p", "fail"),  # within the factor, but on the other side of .05
+        (0.0, ".006", "p", "fail"),
+        (9.9e-21, "< 1e-20", "p", "ok"),
+        (1e-20, "< 1e-20", "p", "fail"),
+        (4.0, "<= 4", "rank", "ok"),
+        (0.64, "~ 0.65", "share", "ok"),
+        (0.6299, "~ 0.65", "share", "fail"),
+        (9.0, "8", "rank", "fail"),
+        (9.0, "8", "count", "fail"),
+        (8.0, "8", "count", "ok"),
+    ],
+)
+def test_verdicts(computed, printed, unit, expected):
+    assert judge(computed, printed, unit) == expected
+
+
+def test_rounding_is_said_for_each_figure():
+    assert judge(101 / 258, "0.392", rounding="twice") == "ok"
+    assert judge(101 / 258, "0.392") == "close"
+    assert judge(33 / 80, "0.413", rounding="half-up") == "ok"
+    assert judge(33 / 80, "0.412") == "ok"
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_what_rounds_to_the_print_is_ok(millionths, decimals):
+    value = millionths / 10**6
+    step = Decimal(1).scaleb(-decimals)
+    printed = f"{rounded(Decimal(str(value)), step, 'half-even'):.{decimals}f}"
+    assert judge(value, printed) == "ok"
+
+
+def figure(**changes):
+    lookup = {"table": "means", "where": {"system": "{bm25}", "measure": "Recall@5"}, "value": "mean"}
+    whole = {"id": "one", "place": "p. 1", "quantity": "a mean", "printed": "0.5", "unit": "share", "lookup": lookup}
+    whole |= changes
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+MEANS = pl.DataFrame(
+    {
+        "system": ["a", "a", "b", "c"],
+        "measure": ["Recall@5", "MRR", "Recall@5", "Recall@5"],
+        "mean": ["0.5", "0.25", "0.75", None],
+        "threshold": ["3", "3", "3", "3"],
+        "note": [None, None, None, "not estimable: no query"],
+    }
+)
+
+
+def compared(names=None, found=None, rebuilt=False, **changes):
+    content = {"source": "here", "figures": [figure(**changes)]}
+    names = {"bm25": "a"} if names is None else names
+    frame = published(content, names, {"means": MEANS} if found is None else found, rebuilt)
+    return check_table(frame, PUBLISHED, "made").row(0, named=True)
+
+
+def looked_up(**lookup):
+    return compared(lookup={"table": "means", "where": {}, "value": "mean"} | lookup)
+
+
+def test_a_figure_is_found_by_role():
+    row = compared()
+    assert (row["verdict"], row["computed"], row["difference"], row["published"]) == ("ok", 0.5, 0.0, "0.5")
+
+
+def test_points_are_hundredths():
+    row = compared(printed="+48", unit="points")
+    assert (row["computed"], row["difference"], row["verdict"]) == (50.0, 2.0, "close")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"names": {}}, "stands for 'bm25'"),
+        ({"names": {"bm25": "other"}}, "no such row"),
+        ({"names": {"bm25": "c"}}, "not estimable: no query"),
+        ({"found": {}}, "makes no table means"),
+        ({"lookup": None, "open": "nobody counts it"}, "nobody counts it"),
+        ({"rebuilt": True, "unfixed": "not printed"}, "not printed"),
+    ],
+)
+def test_what_cannot_be_compared_is_open_and_says_why(changes, why):
+    row = compared(**changes)
+    assert row["verdict"] == "open" and why in row["note"] and row["computed"] is None
+
+
+def test_an_unfixed_figure_counts_for_a_study_of_its_own_runs():
+    assert compared(unfixed="not printed")["verdict"] == "ok"
+
+
+def test_lookups_take_what_they_say():
+    recall = {"measure": "Recall@5"}
+    assert looked_up(where=recall, take="lowest")["computed"] == 0.5
+    assert looked_up(where=recall, take="highest")["computed"] == 0.75
+    assert looked_up(where=recall, take="number")["computed"] == 3
+    assert looked_up(where=recall, rank={"system": "b"})["computed"] == 1
+    assert looked_up(where=recall, rank={"system": "{bm25}"})["computed"] == 2
+    assert looked_up(where=recall | {"system": "b"}, minus={"system": "{bm25}"})["computed"] == 0.25
+    assert looked_up(where={"system": ["{bm25}", "c"], "measure": "MRR"})["computed"] == 0.25
+    assert looked_up(where=recall | {"system": "!= b", "threshold": 3})["computed"] == 0.5
+    assert looked_up(where={"mean": "< .5"})["computed"] == 0.25
+    assert looked_up(where={"mean": None}, take="number")["computed"] == 1
+    moves = pl.DataFrame({"move": ["-4", "2", "9"]})
+    for take, size in (("smallest", 2), ("largest", 9)):
+        lookup = {"table": "moves", "where": {}, "value": "move", "take": take}
+        assert compared(lookup=lookup, found={"moves": moves})["computed"] == size
+
+
+def test_a_lookup_that_can_never_be_right_is_told_by_name():
+    with pytest.raises(InputFaults) as caught:
+        looked_up(where={"measure": "Recall@5"})
+    assert "[one]: means 3 rows that differ" in str(caught.value)
+    with pytest.raises(InputFaults) as caught:
+        looked_up(where={"sytem": "a"})
+    assert "[one]: the table means has no column 'sytem'; did you mean 'system'?" in str(caught.value)
+
+
+def test_the_file_is_refused_with_all_its_faults(tmp_path):
+    figures = [
+        figure(),
+        figure(printed="about half"),
+        figure(id="two", open="both"),
+        figure(id="three", rouding="twice"),
+        figure(id="four", unit="metres"),
+    ]
+    file = tmp_path / "published.yaml"
+    content = {"source": "s", "title": "t", "read_from": "r", "figures": figures}
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(InputFaults) as caught:
+        read_published(file)
+    told = str(caught.value)
+    for part in ("[one.printed]", "[two]: needs either lookup or open", "'rouding'", "[four.unit]"):
+        assert part in told
+    content["figures"] = [figure(), figure()]
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(InputFaults, match="given twice"):
+        read_published(file)
+
+
+def test_the_verb_writes_the_table_and_counts_verdicts(tmp_path, capsys):
+    content = {"source": "s", "title": "t", "read_from": "r", "figures": [figure(), figure(id="two", printed="0.9")]}
+    (tmp_path / "published.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    MEANS.write_csv(tmp_path / "means.csv")
+    options = ["--published", str(tmp_path / "published.yaml"), "--names", json.dumps({"bm25": "a"})]
+    options += ["--tables", str(tmp_path / "means.csv"), "--output", str(tmp_path / "out.csv")]
+    assert main(["compare_published", *options]) == 0
+    assert "1 ok, 0 close, 1 fail, 0 open" in capsys.readouterr().out
+    assert read_table(tmp_path / "out.csv", PUBLISHED)["verdict"].to_list() == ["ok", "fail"]
+
+
+def test_a_table_that_is_not_there_is_told(tmp_path, capsys):
+    options = ["--published", str(FILE), "--names", "{}", "--tables", str(tmp_path / "none.csv"), "--output", "out.csv"]
+    assert main(["compare_published", *options]) == 2
+    assert "none.csv cannot be read" in capsys.readouterr().err
+
+
+def test_every_figure_of_the_paper_is_looked_up_or_says_why_not():
+    content = read_published(FILE)
+    assert len(content["figures"]) > 100
+    frame = published(content, {}, {}, rebuilt=False)
+    assert set(frame["verdict"]) == {"open"} and frame["note"].null_count() == 0
+
+
+def contracts():
+    """The tables of the package, by name."""
+    modules = [tables, *(importlib.import_module(f"verseir.analyses.{one.name}") for one in pkgutil.iter_modules(PATH))]
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, tables.Table)]
+    return {table.name: table for table in found}
+
+
+def test_lookups_name_columns_that_the_tables_have():
+    """And are read without a fault from tables that have no rows."""
+    empty = {name: pl.DataFrame(schema=dict.fromkeys(table.columns, pl.String)) for name, table in contracts().items()}
+    content = read_published(FILE)
+    looked_up = [figure for figure in content["figures"] if "lookup" in figure]
+    assert {figure["lookup"]["table"] for figure in looked_up} <= set(empty)
+    roles = set(re.findall(r"{([^{}]+)}", json.dumps([figure["lookup"]["where"] for figure in looked_up])))
+    roles |= {"bm25", "qwen3-8b"}
+    frame = published(content | {"figures": looked_up}, dict.fromkeys(roles, "x"), empty, rebuilt=False)
+    counted = frame.filter(pl.col("verdict") != "open")
+    assert set(counted["computed"]) == {0.0}  # numbers of rows
+
+
+def test_lookups_use_the_words_of_the_tables():
+    words = {
+        ("quotation", "stratum"): {QUOTING, NOT_QUOTING},
+        ("quotation_pairs", "stratum"): {QUOTING, NOT_QUOTING},
+        ("fusion", "selection"): set(SELECTIONS),
+        ("edits", "effect"): {CHANGE, DIFFERENCE},
+        ("era_trend", "quantity"): {SLOPE},
+        ("multiplicity", "table"): {TOTAL},
+        ("quoted_spans", "aspect"): set(ASPECTS),
+        ("quoted_spans", "value"): {value for values in ASPECTS.values() for value in values},
+        ("explanation_audit", "verdict"): {*AUDITED, ADDED},
+        ("variance_shares", "group"): {OVERLAP},
+    }
+    used = {key: set() for key in words}
+    for figure in read_published(FILE)["figures"]:
+        lookup = figure.get("lookup", {"table": "", "where": {}})
+        for column, value in [*lookup["where"].items(), *lookup.get("minus", {}).items()]:
+            if (lookup["table"], column) in words:
+                used[lookup["table"], column].add(value)
+    assert all(used[key] and used[key] <= words[key] for key in words), used

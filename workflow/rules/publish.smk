@@ -1,0 +1,91 @@
+# What is read and what is printed: corrections counted, printed figures beside computed ones, figures, tables for papers.
+
+TESTS = [
+    rules.compare_systems.output[0],
+    rules.stratify_quotation.output.slopes,
+    rules.stratify_quotation.output.pairs,
+    rules.compare_edits.output.edits,
+    rules.relate_overlap.output.output,
+    rules.relate_overlap.output.summary,
+    rules.measure_augmentation.output.effects,
+    rules.measure_augmentation.output.by_quotation,
+    rules.search_fusions.output.contrasts,
+    rules.ablate_normalisation.output[0],
+    rules.fit_mixed_models.output.terms,
+    rules.fit_mixed_models.output.tests,
+    rules.test_trends.output.era_trend,
+    rules.test_trends.output.poet_frequency,
+    rules.compare_gold_poems.output[0],
+    rules.relate_protocols.output.output,
+]
+
+
+rule count_corrections:
+    """How many of all tests of the study remain significant after correction within their families."""
+    input:
+        tables=TESTS,
+        code=code("count_corrections"),
+    output:
+        counts=f"{TABLES}/multiplicity.csv",
+        lost=f"{TABLES}/multiplicity_lost.csv",
+    log:
+        f"{RESULTS}/logs/count_corrections.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/count_corrections.tsv"
+    conda:
+        "../../envs/core.yaml"
+    message:
+        "Counting tests before and after correction"
+    shell:
+        "python -m verseir count_corrections --tables {input.tables:q} --counts {output.counts:q} --lost {output.lost:q}"
+        " 2>&1 | tee {log:q}"
+
+
+# Every table of the analyses, for what reads them all.
+ANALYSED = [
+    *TESTS[1:],
+    rules.summarise_overlap.output[0],
+    *rules.locate_spans.output,
+    rules.stratify_quotation.output.means,
+    rules.compare_edits.output.lengths,
+    rules.search_fusions.output.output,
+    rules.search_fusions.output.subsets,
+    rules.fit_mixed_models.output.fits,
+    rules.fit_mixed_models.output.shares,
+    rules.fold_duplicates.output[0],
+    rules.audit_explanations.output[0],
+    rules.state_equivalence.output[0],
+    rules.relate_protocols.output.moves,
+    *rules.count_corrections.output,
+]
+
+PUBLISHED = study.analyses.get("published")
+
+
+rule compare_published:
+    """Printed figures beside the computed ones, with a verdict on each."""
+    input:
+        published=PUBLISHED["file"] if PUBLISHED else [],
+        tables=[
+            rules.make_leaderboard.output.leaderboard,
+            rules.make_leaderboard.output.registers,
+            rules.compare_systems.output[0],
+            *ANALYSED,
+        ],
+        code=code("compare_published"),
+    output:
+        f"{TABLES}/published.csv",
+    log:
+        f"{RESULTS}/logs/compare_published.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/compare_published.tsv"
+    conda:
+        "../../envs/core.yaml"
+    params:
+        names=canonical(PUBLISHED["names"] if PUBLISHED and "names" in PUBLISHED else {}),
+        rebuilt="--rebuilt" if PUBLISHED and PUBLISHED["rebuilt"] else "",
+    message:
+        "Setting printed figures beside computed ones"
+    shell:
+        "python -m verseir compare_published --published {input.published:q} --names {params.names:q} {params.rebuilt}"
+        " --tables {input.tables:q} --output {output:q} 2>&1 | tee {log:q}"

@@ -1,0 +1,229 @@
+"""Paired outcomes of many systems on the same queries, and the differences that are tested between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from verseir.analyses.clusters import clusters_of
+from verseir.analyses.contrasts import Outcome
+from verseir.stats.bootstrap import bootstrap_means, cluster_sums
+from verseir.stats.holm import holm
+from verseir.stats.mcnemar import mcnemar_exact, tango_interval
+from verseir.stats.permutation import sign_flip
+from verseir.tables import Table
+
+#: Joins the names of a column; no name holds a tab.
+TAB = "\t"
+TOO_FEW = "not estimable: fewer than two independent queries"
+FLAT = "interval not estimable: the difference does not vary"
+#: What every test in a table has.
+TESTED = {
+    "estimate": pl.Float64,
+    "ci_low": pl.Float64,
+    "ci_high": pl.Float64,
+    "test": pl.String,
+    "p": pl.Float64,
+    "p_holm": pl.Float64,
+    "family_size": pl.Int64,
+}
+
+
+class Draws(NamedTuple):
+    """How much is drawn at random: bootstrap resamples, sign flips or relabellings, and the seed of both."""
+
+    resamples: int
+    flips: int
+    seed: int
+
+
+class Pair(NamedTuple):
+    """Two systems to compare, ``a`` against ``b``, and what a reader must know of the choice."""
+
+    a: str
+    b: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The outcomes of one query set in one corpus: values float64 [n, m] of n queries in m columns.
+
+    ``columns`` maps (mode, system, measure) to its column; ``clusters`` int64 [n] is None where all queries are
+    independent.
+    """
+
+    corpus: str
+    query_set: str
+    query_ids: list[str]
+    columns: Mapping[tuple[str, str, str], int]
+    values: NDArray[np.float64]
+    clusters: NDArray[np.int64] | None
+
+    def modes(self) -> list[str]:
+        """The indexing modes, sorted."""
+        return sorted({mode for mode, _, _ in self.columns})
+
+    def systems(self, mode: str, measure: str) -> list[str]:
+        """The systems with outcomes in ``mode`` by ``measure``, sorted."""
+        return sorted({system for at, system, by in self.columns if (at, by) == (mode, measure)})
+
+    def measures(self) -> list[str]:
+        """The measures, sorted."""
+        return sorted({measure for _, _, measure in self.columns})
+
+    def of(self, mode: str, system: str, measure: str) -> NDArray[np.float64]:
+        """The outcomes float64 [n] of one system."""
+        return self.values[:, self.columns[mode, system, measure]]
+
+    def rows(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Cell:
+        """The cell of some of its queries, by a mask bool [n] or by their indices."""
+        ids = np.array(self.query_ids, dtype=object)[chosen].tolist()
+        clusters = None if self.clusters is None else independent(self.clusters[chosen])
+        return Cell(self.corpus, self.query_set, ids, self.columns, self.values[chosen], clusters)
+
+
+def independent(clusters: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """``clusters``, or None where each holds one query."""
+    return None if len(np.unique(clusters)) == len(clusters) else clusters
+
+
+def cells(
+    per_query: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, measures: Collection[str]
+) -> Iterator[Cell]:
+    """Each query set in each corpus, in a fixed order, with the columns of ``measures``.
+
+    Args:
+        per_query: a PER_QUERY table.
+        queries: the QUERIES of the query sets that are wanted; rows of ``per_query`` of other sets are passed over.
+        qrels: their QRELS, with a column ``query_set``.
+        measures: as named in ``per_query``.
+    """
+    wanted = per_query.filter(
+        pl.col("measure").is_in(list(measures)), pl.col("query_set").is_in(queries["query_set"].unique().to_list())
+    )
+    for (corpus, query_set), part in sorted(wanted.group_by(["corpus", "query_set"]), key=lambda item: item[0]):
+        named = part.with_columns(column=pl.concat_str("mode", "system", "measure", separator=TAB))
+        wide = named.pivot("column", index="query_id", values="value", sort_columns=True).sort("query_id")
+        ids = wide["query_id"].to_list()
+        inside = pl.col("query_set") == query_set
+        clusters = clusters_of(ids, queries.filter(inside), qrels.filter(inside))
+        keys = [(mode, system, measure) for mode, system, measure in (name.split(TAB) for name in wide.columns[1:])]
+        # A system that found nothing for a query scores 0, as in all means.
+        values = wide.drop("query_id").fill_null(0.0).to_numpy().astype(np.float64)
+        columns = {key: j for j, key in enumerate(keys)}
+        yield Cell(str(corpus), str(query_set), ids, columns, values, clusters)
+
+
+def system_pairs(means: Mapping[str, float], lexical: Collection[str], fusions: Collection[str]) -> list[Pair]:
+    """Each lexical system against each other; the system with the highest mean where none is lexical.
+
+    Two lexical systems are compared once. Fusions are not compared: they hold the systems that they would be compared
+    with.
+
+    Args:
+        means: system -> its mean on the queries in question.
+        lexical: the systems that match words.
+        fusions: the systems that fuse others.
+    """
+    present = sorted(set(means) - set(fusions))
+    first = [system for system in present if system in lexical]
+    note = ""
+    if not first and present:
+        first = [max(present, key=lambda system: means[system])]  # the first by name among equals
+        note = "the best was picked on the same queries"
+    pairs = [Pair(a, b, note) for a in first for b in present if a != b]
+    return [pair for pair in pairs if pair.b not in first or pair.a < pair.b]
+
+
+def pairs_of(cell: Cell, mode: str, measure: str, lexical: Collection[str], fusions: Collection[str]) -> list[Pair]:
+    """The pairs of systems that are compared on all queries of a cell."""
+    means = {system: float(cell.of(mode, system, measure).mean()) for system in cell.systems(mode, measure)}
+    return system_pairs(means, lexical, fusions)
+
+
+def compare_columns(
+    a: NDArray[np.float64], b: NDArray[np.float64], clusters: NDArray[np.int64] | None, draws: Draws
+) -> list[Outcome]:
+    """What ``contrasts.compare`` says of each column of ``a`` and ``b``, float64 [n, m], with shared draws."""
+    n, m = a.shape
+    if n == 0:
+        return [Outcome(math.nan, math.nan, math.nan, "none", math.nan, math.nan, "not estimable: no queries")] * m
+    difference = a - b
+    estimate = difference.mean(axis=0)
+    sums, _ = cluster_sums(difference, clusters)
+    if len(sums) < 2:
+        return [Outcome(float(value), math.nan, math.nan, "none", math.nan, math.nan, TOO_FEW) for value in estimate]
+    binary = np.zeros(m, dtype=bool)
+    if clusters is None:
+        binary = (((a == 0) | (a == 1)) & ((b == 0) | (b == 1))).all(axis=0)
+    moved = np.count_nonzero(difference, axis=0) > 0
+    found: dict[int, Outcome] = {}
+    for j in np.flatnonzero(binary):
+        only_a, only_b = int((difference[:, j] > 0).sum()), int((difference[:, j] < 0).sum())
+        low, high = tango_interval(only_a, only_b, n)
+        p = mcnemar_exact(only_a, only_b)
+        found[int(j)] = Outcome(float(estimate[j]), low, high, "McNemar exact", p, math.nan, _alike(moved[j]))
+    graded = np.flatnonzero(~binary)
+    if len(graded):
+        interval = bootstrap_means(difference[:, graded], clusters, draws.resamples, draws.seed)
+        flipped = sign_flip(difference[:, graded], clusters, draws.flips, draws.seed)
+        p_t = _paired_t(sums[:, graded])
+        suffix = "" if clusters is None else " by poem"
+        for k, j in enumerate(graded):
+            # Where no difference was seen none was measured either: an interval of zero width would lie.
+            ends = (float(interval.low[k]), float(interval.high[k])) if moved[j] else (math.nan, math.nan)
+            test = ("exact sign-flip" if flipped.exact[k] else "sign-flip") + suffix
+            note = FLAT if moved[j] and math.isnan(ends[0]) else _alike(moved[j])
+            found[int(j)] = Outcome(float(estimate[j]), *ends, test, float(flipped.p[k]), float(p_t[k]), note)
+    return [found[j] for j in range(m)]
+
+
+def _alike(moved: bool) -> str:
+    return "" if moved else "alike on every query"
+
+
+def _paired_t(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy import stats
+
+    p = np.full(sums.shape[1], math.nan)
+    varying = np.ptp(sums, axis=0) > 0
+    if varying.any():
+        p[varying] = stats.ttest_1samp(sums[:, varying], 0.0).pvalue
+    return p
+
+
+def notes(*parts: str) -> str | None:
+    """The notes that are not empty, each once, joined; None where there is none."""
+    return "; ".join(dict.fromkeys(part for part in parts if part)) or None
+
+
+def left_out(n: int) -> str:
+    """A note of queries that have no target poem in the corpus."""
+    return f"{n} {'query' if n == 1 else 'queries'} without a target left out" if n else ""
+
+
+def tested(rows: Sequence[Mapping[str, Any]], table: Table, order: Sequence[str]) -> pl.DataFrame:
+    """A table of tests from its rows: NaN to null, Holm's correction within each ``family``, sorted by ``order``.
+
+    ``family_size`` counts the tests of the family; a row without p is none.
+    """
+    given = {name: dtype for name, dtype in table.columns.items() if name not in ("p_holm", "family_size")}
+    parts = [pl.DataFrame(schema=dict(table.columns))]
+    for part in tidy(pl.DataFrame(rows, schema=given)).partition_by("family"):
+        adjusted = pl.Series("p_holm", holm(part["p"].fill_null(math.nan).to_list()), dtype=pl.Float64)
+        size = pl.lit(part["p"].count(), dtype=pl.Int64)
+        parts.append(part.with_columns(adjusted.fill_nan(None), family_size=size).select(list(table.columns)))
+    return pl.concat(parts).sort(order)
+
+
+def tidy(frame: pl.DataFrame) -> pl.DataFrame:
+    """``frame`` with null in place of NaN."""
+    floats = [name for name, dtype in frame.schema.items() if dtype == pl.Float64]
+    return frame.with_columns(pl.col(floats).fill_nan(None))

@@ -1,0 +1,1 @@
+"""Judgements by language models and by people."""

@@ -1,0 +1,107 @@
+"""The part of the report that says what results depend on: one panel for each analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from verseir.analyses.augmentation import AUGMENTATION, AUGMENTATION_BY_QUOTATION
+from verseir.analyses.dissociation import DISSOCIATION, RANK_MOVES
+from verseir.analyses.duplicate_folding import DUPLICATE_FOLDING
+from verseir.analyses.edited import EDIT_LENGTHS, EDITS
+from verseir.analyses.equivalence import EQUIVALENCE
+from verseir.analyses.era_trend import ERA_TREND
+from verseir.analyses.explanation_audit import EXPLANATION_AUDIT
+from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBSETS
+from verseir.analyses.gold_poems import GOLD_POEMS
+from verseir.analyses.mechanism import MECHANISM, MECHANISM_SUMMARY
+from verseir.analyses.mixed_model import MIXED_MODEL, MIXED_MODEL_FIT, MIXED_MODEL_TESTS
+from verseir.analyses.multiplicity import MULTIPLICITY, MULTIPLICITY_LOST
+from verseir.analyses.normalisation import NORMALISATION
+from verseir.analyses.overlap_spectrum import OVERLAP_SPECTRUM
+from verseir.analyses.poet_frequency import POET_FREQUENCY
+from verseir.analyses.published import PUBLISHED
+from verseir.analyses.quotation import QUOTATION, QUOTATION_PAIRS, QUOTATION_SLOPES
+from verseir.analyses.quoted_spans import QUOTED_SPANS, SPAN_SUCCESS
+from verseir.analyses.variance_shares import VARIANCE_SHARES
+from verseir.report import checks, deployment, evidence, wording
+from verseir.report.panel import Panel
+from verseir.report.spoken import main_measures
+from verseir.report.wording import Scope
+from verseir.tables import Table, read_table
+
+#: The tables that panels are made from.
+TABLES: tuple[Table, ...] = (
+    AUGMENTATION,
+    AUGMENTATION_BY_QUOTATION,
+    DISSOCIATION,
+    DUPLICATE_FOLDING,
+    EDITS,
+    EDIT_LENGTHS,
+    EQUIVALENCE,
+    ERA_TREND,
+    EXPLANATION_AUDIT,
+    FUSION,
+    FUSION_CONTRASTS,
+    FUSION_SUBSETS,
+    GOLD_POEMS,
+    MECHANISM,
+    MECHANISM_SUMMARY,
+    MIXED_MODEL,
+    MIXED_MODEL_FIT,
+    MIXED_MODEL_TESTS,
+    MULTIPLICITY,
+    MULTIPLICITY_LOST,
+    NORMALISATION,
+    OVERLAP_SPECTRUM,
+    POET_FREQUENCY,
+    QUOTATION,
+    QUOTATION_PAIRS,
+    QUOTATION_SLOPES,
+    QUOTED_SPANS,
+    RANK_MOVES,
+    SPAN_SUCCESS,
+    VARIANCE_SHARES,
+)
+
+
+def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
+    """The panels of the study whose tables lie in ``results``, in the order in which they are read.
+
+    Args:
+        results: the study's folder.
+        study: its spec with all defaults.
+        systems: the registry's entries, by system.
+    """
+    folder, asked = results / "tables", study["analyses"]
+    tables = {table.name: read_table(folder / f"{table.name}.csv", table) for table in TABLES}
+    if "published" in asked:
+        tables[PUBLISHED.name] = read_table(folder / f"{PUBLISHED.name}.csv", PUBLISHED)
+    signals = {
+        name: {"bm25": "lexical", "dense": "dense"}.get(entry["kind"], entry.get("signal", ""))
+        for name, entry in systems.items()
+    }
+    scope = Scope(
+        asked["base_mode"],
+        asked["quoting"],
+        main_measures(study),
+        sorted(name for name in study["systems"] if signals.get(name) == "lexical"),
+        sorted(name for name in study["systems"] if signals.get(name) == "dense"),
+    )
+    found = [
+        wording.spectrum(tables, scope),
+        wording.quotation(tables, scope),
+        wording.edits(tables, scope),
+        evidence.mechanism(tables, scope),
+        evidence.models(tables, scope),
+        wording.augmentation(tables, scope),
+        deployment.fusion(tables, scope),
+        deployment.normalisation(tables, scope),
+        deployment.protocols(tables, scope),
+        evidence.sameness(tables, scope),
+        evidence.corrections(tables),
+        checks.checks(tables, scope),
+        deployment.published(tables),
+    ]
+    return [panel for panel in found if panel is not None]

@@ -1,0 +1,174 @@
+"""What follows for those who choose a system: fusion, normalisation, the two protocols, and printed figures."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from verseir.report.formats import count, listing, number, p_phrase, signed
+from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, text, value, whole
+from verseir.report.sections import Cell
+from verseir.report.wording import Scope, Tables, places_of
+
+
+def fusion(tables: Tables, scope: Scope) -> Panel:
+    """The best fusion, with and without a lexical arm."""
+    title, names = "Fusion", ["fusion", "fusion_contrasts", "fusion_subsets"]
+    frame, contrasts = tables["fusion"], tables["fusion_contrasts"]
+    if frame.is_empty():
+        return empty("fusion", title, "no run was there to fuse", names)
+    sentences = []
+    for row in (
+        contrasts.filter(pl.col("estimate").is_not_null()).sort("corpus", "query_set", "a", "b").iter_rows(named=True)
+    ):
+        sentences.append(
+            f"{row['query_set']} on {row['corpus']}: the best choice {row['a']} against {row['b']}: "
+            f"{signed(row['estimate'])} {row['measure']} ({p_phrase('Holm p', row['p_holm'])}); on the very "
+            f"queries that chose it, {signed(row['in_sample_difference'])}."
+        )
+    best = grid(
+        frame,
+        "The best subset of arms of each kind",
+        [
+            text("selection", "Choice"),
+            *places(frame, "corpus", "query_set", "measure"),
+            whole("n_subsets", "Subsets"),
+            text("arms", "Best on all queries", "not estimable"),
+            value("in_sample", "In-sample"),
+            value("cross_validated", "Cross-validated", "ci_low", "ci_high"),
+            notes(frame),
+        ],
+    )
+    lede = (
+        "Reciprocal-rank fusion over all subsets of (system, mode) arms. The in-sample mean is of the queries that "
+        "chose the subset and flatters it; the cross-validated mean is of queries that had no part in the choice."
+    )
+    return Panel(
+        "fusion",
+        title,
+        lede,
+        sentences,
+        [best],
+        names,
+        "fusions",
+        "In-sample means (hollow) and cross-validated means with intervals (solid).",
+    )
+
+
+def normalisation(tables: Tables, scope: Scope) -> Panel:
+    """What each normalisation of text does."""
+    title, names = "Normalisation of the text", ["normalisation"]
+    frame = tables.get("normalisation", pl.DataFrame())
+    if frame.is_empty():
+        return empty(
+            "normalisation",
+            title,
+            "the study does not repeat its searches under other normalisations (`analyses.normalisation`)",
+            names if "normalisation" in tables else [],
+        )
+    frame = ordered(scope.main(frame), "corpus", "query_set", "mode", "system", "preset")
+    sentences = []
+    for (system,), part in places_of(
+        frame.filter((pl.col("preset") != pl.col("own_preset")) & pl.col("estimate").is_not_null()), "system"
+    ):
+        told = [
+            f"{row['preset']} {signed(row['estimate'])} on {row['query_set']}, {row['corpus']}"
+            for row in part.iter_rows(named=True)
+        ]
+        own = part["own_preset"][0]
+        sentences.append(f"{system} reads {own} text; against that, {listing(told)}.")
+    table = grid(
+        frame,
+        "Every preset against the system's own",
+        [
+            text("system", "System"),
+            *places(frame, "corpus", "query_set", "mode", "measure"),
+            text("preset", "Preset"),
+            value("mean", "Mean", "mean_ci_low", "mean_ci_high"),
+            value("estimate", "Against own", "ci_low", "ci_high", sign=True),
+            p(),
+            notes(frame),
+        ],
+    )
+    return Panel("normalisation", title, "", sentences, [table], names)
+
+
+def protocols(tables: Tables, scope: Scope) -> Panel:
+    """Do known-item and thematic query sets rank systems alike?"""
+    title, names = "Known-item against thematic", ["dissociation", "rank_moves"]
+    frame, moves = tables["dissociation"], tables["rank_moves"]
+    whole_order = frame.filter(pl.col("left_out").is_null())
+    if whole_order.is_empty():
+        return empty("protocols", title, "no corpus has both a known-item and a thematic query set", names)
+    sentences = []
+    for row in whole_order.filter(pl.col("mode") == scope.base_mode).iter_rows(named=True):
+        if row["tau"] is None:
+            sentences.append(f"{row['known_item']} and {row['thematic']} on {row['corpus']}: {row['note']}.")
+        else:
+            sentences.append(
+                f"{row['known_item']} and {row['thematic']} on {row['corpus']} order "
+                f"{count(row['n_systems'], 'system')} with Kendall's τ {number(row['tau'], 2)} "
+                f"({p_phrase('p', row['p'])})."
+            )
+    order = grid(
+        frame,
+        "Kendall's τ between the two orders",
+        [
+            *places(frame, "corpus", "known_item", "thematic"),
+            text("mode", "Mode"),
+            text("left_out", "Left out", "none"),
+            whole("n_systems", "Systems"),
+            value("tau", "τ", sign=True),
+            text("test", "Test"),
+            p("p", "p"),
+            notes(frame),
+        ],
+    )
+    places_ = grid(
+        moves,
+        "Ranks",
+        [
+            text("system", "System"),
+            *places(moves, "corpus", "known_item", "thematic"),
+            text("mode", "Mode"),
+            value("mean_known_item", "Known-item mean"),
+            value("mean_thematic", "Thematic mean"),
+            Column("Known-item rank", lambda row: _rank(row["rank_known_item"])),
+            Column("Thematic rank", lambda row: _rank(row["rank_thematic"])),
+            Column("Moves", lambda row: _rank(row["move"])),
+        ],
+    )
+    return Panel("protocols", title, "", sentences, [order, *([places_] if len(moves) else [])], names)
+
+
+def _rank(rank: float) -> Cell:
+    return Cell(f"{rank:g}".replace("-", "\u2212"), rank)
+
+
+def published(tables: Tables) -> Panel | None:
+    """Printed figures beside computed ones; None where the study names no file of them."""
+    if "published" not in tables:
+        return None
+    frame = tables["published"]
+    counts = dict(frame["verdict"].value_counts().iter_rows())
+    told = [f"{counts[verdict]} {verdict}" for verdict in ("ok", "close", "fail", "open") if verdict in counts]
+    table = grid(
+        frame,
+        "Published against computed",
+        [
+            text("place", "Place"),
+            text("quantity", "Quantity"),
+            text("published", "Published"),
+            value("computed", "Computed"),
+            value("difference", "Difference", sign=True),
+            text("verdict", "Verdict"),
+            notes(frame),
+        ],
+    )
+    return Panel(
+        "published",
+        "Published against computed",
+        "",
+        [f"Of {count(len(frame), 'printed figure')}: {listing(told)}."],
+        [table],
+        ["published"],
+    )

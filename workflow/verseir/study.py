@@ -1,0 +1,165 @@
+"""A valid study: what it holds, and which runs its cross has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+def variant(system: str, preset: str) -> str:
+    """The name of ``system`` reading text under another normalisation than its own."""
+    return f"{system}.{preset}"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A valid study. ``spec`` is the config with all defaults filled in; ``registry`` holds the systems it may use."""
+
+    spec: dict[str, Any]
+    registry: dict[str, dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        return self.spec["study"]
+
+    @property
+    def corpora(self) -> list[str]:
+        return sorted(self.spec["corpora"])
+
+    @property
+    def modes(self) -> list[str]:
+        return sorted(self.spec["modes"])
+
+    @property
+    def query_sets(self) -> list[str]:
+        return sorted(self.spec["query_sets"])
+
+    @property
+    def analyses(self) -> dict[str, Any]:
+        return self.spec["analyses"]
+
+    def systems(self, *kinds: str) -> list[str]:
+        """Names of the study's systems (with the arms of its fusions) of these kinds, sorted; all without a kind."""
+        names = set(self.spec["systems"])
+        for name in self.spec["systems"]:
+            names.update(arm["system"] for arm in self.arms(name))
+        return sorted(name for name in names if not kinds or self.registry[name]["kind"] in kinds)
+
+    def arms(self, system: str) -> list[dict[str, str]]:
+        """The arms of a fusion as ``{"system": ..., "mode": ...}``, ``mode`` only where the arm fixes one."""
+        entry = self.registry[system]
+        if entry["kind"] != "fusion":
+            return []
+        return [{"system": arm} if isinstance(arm, str) else dict(arm) for arm in entry["arms"]]
+
+    @property
+    def single_systems(self) -> list[str]:
+        """The study's own systems that are no fusions, sorted."""
+        return sorted(name for name in self.spec["systems"] if self.registry[name]["kind"] != "fusion")
+
+    @property
+    def lexical(self) -> list[str]:
+        """The single systems that match words: BM25, and imported systems that say so."""
+        return [name for name in self.single_systems if self._signal(name) == "lexical"]
+
+    @property
+    def dense(self) -> list[str]:
+        """The single systems that compare vectors: encoders, and imported systems that say so."""
+        return [name for name in self.single_systems if self._signal(name) == "dense"]
+
+    def _signal(self, name: str) -> str:
+        entry = self.registry[name]
+        return {"bm25": "lexical", "dense": "dense"}.get(entry["kind"], entry.get("signal", ""))
+
+    @property
+    def variants(self) -> dict[str, dict[str, str]]:
+        """Of each system in the ablation of normalisation: the name of the system that reads each preset."""
+        asked = self.analyses.get("normalisation")
+        if asked is None:
+            return {}
+        return {
+            name: {
+                preset: name if self.registry[name]["text"] == preset else variant(name, preset)
+                for preset in asked["presets"]
+            }
+            for name in sorted(asked["systems"])
+        }
+
+    @property
+    def searched(self) -> list[str]:
+        """All systems that some rule searches with: those of ``systems`` and their variants, sorted."""
+        return sorted({*self.systems(), *(name for named in self.variants.values() for name in named.values())})
+
+    def searched_kind(self, *kinds: str) -> list[str]:
+        return [name for name in self.searched if self.registry[name]["kind"] in kinds]
+
+    @property
+    def encoders(self) -> list[str]:
+        """All dense systems that some rule encodes with: those that search, and the reference encoder."""
+        reference = self.analyses["reference_encoder"]
+        return sorted({*self.searched_kind("dense"), *([reference] if reference else [])})
+
+    @property
+    def cross(self) -> dict[str, Any]:
+        """What is crossed with what: see ``verseir.layout.runs``."""
+        return self.cross_of(self.spec["systems"])
+
+    def cross_of(self, systems: Iterable[str]) -> dict[str, Any]:
+        """The cross of the study with other systems than its own."""
+        names = sorted(systems)
+        cross = {
+            "query_sets": {name: sorted(self.spec["query_sets"][name]["corpora"]) for name in self.query_sets},
+            "modes": {corpus: self.modes_of(corpus) for corpus in self.corpora},
+            "systems": {name: self.registry[name]["kind"] for name in names},
+        }
+        limits = {name: self.registry[name]["only"] for name in names if self.registry[name].get("only")}
+        sets = self.spec["query_sets"]
+        modes = {name: sorted(sets[name]["modes"]) for name in self.query_sets if "modes" in sets[name]}
+        return cross | ({"only": limits} if limits else {}) | ({"only_modes": modes} if modes else {})
+
+    @property
+    def ablation_cross(self) -> dict[str, Any]:
+        """The cross of the ablation of normalisation: nothing where the study asks for none."""
+        asked = self.analyses.get("normalisation")
+        systems = {name for named in self.variants.values() for name in named.values()}
+        cross = self.cross_of(systems)
+        if asked is None:
+            return cross | {"query_sets": {}}
+        wanted = cross["query_sets"]
+        cross["query_sets"] = {name: wanted[name] for name in sorted(asked["query_sets"])}
+        cross["modes"] = {
+            corpus: [mode for mode in modes if mode in asked["modes"]] for corpus, modes in cross["modes"].items()
+        }
+        return cross
+
+    def modes_of(self, corpus: str) -> list[str]:
+        """The modes in which a corpus is indexed: its own list, or all modes of the study."""
+        return sorted(self.spec["corpora"][corpus].get("modes", self.modes))
+
+    def query_sets_of(self, corpus: str) -> list[str]:
+        return [name for name in self.query_sets if corpus in self.spec["query_sets"][name]["corpora"]]
+
+    def modes_read(self, corpus: str, system: str) -> list[str]:
+        """The modes of a corpus that an encoder reads: fewer where it runs for the ablation of normalisation alone."""
+        return self.ablation_cross["modes"][corpus] if self._is_variant(system) else self.modes_of(corpus)
+
+    def query_sets_read(self, corpus: str, system: str) -> list[str]:
+        """The query sets of a corpus that an encoder reads, likewise."""
+        names = self.query_sets_of(corpus)
+        return (
+            [name for name in names if name in self.ablation_cross["query_sets"]] if self._is_variant(system) else names
+        )
+
+    def _is_variant(self, system: str) -> bool:
+        return any(system in named.values() and system != own for own, named in self.variants.items())
+
+    def query_sets_for(self, *purposes: str) -> list[str]:
+        """The query sets of these purposes, sorted."""
+        return [name for name in self.query_sets if self.spec["query_sets"][name]["purpose"] in purposes]
+
+    def searched_places(self, query_sets: Iterable[str]) -> list[tuple[str, str]]:
+        """(corpus, query set) for each corpus that each of ``query_sets`` is searched in."""
+        return [
+            (corpus, name) for name in sorted(query_sets) for corpus in sorted(self.spec["query_sets"][name]["corpora"])
+        ]

@@ -1,0 +1,174 @@
+"""What is wrong with a study beyond its schema: names that nothing defines, files that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from verseir.faults import Fault, UserError, closest
+from verseir.layout import runs
+from verseir.study import Study, variant
+
+
+def _registry_hint(files: list[str]) -> str:
+    """A study that names registry files of its own must name the project's too, where it uses it."""
+    shipped = "config/systems.yaml"
+    return "" if shipped in files else f"; the list `registry` leaves out {shipped}"
+
+
+def missing_files(study: Study, base: Path) -> list[Fault]:
+    """Files that the study names and that are not there: of corpora, query sets, and runs of imported systems."""
+    faults = []
+    for name, corpus in study.spec["corpora"].items():
+        for part in ("explanations", "audits"):
+            for source, path in corpus.get(part, {}).items():
+                if not (base / path).is_file():
+                    faults.append(Fault(path, 0, f"corpora.{name}.{part}.{source}", "there is no such file"))
+        for key in ("path", "sources", "local"):
+            if key in corpus and not (base / corpus[key]).exists():
+                faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder"))
+    for name, query_set in study.spec["query_sets"].items():
+        for key in ("path", "qrels"):
+            if key in query_set and not (base / query_set[key]).is_file():
+                faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file"))
+        rewrites = query_set.get("edit", {}).get("path")
+        if rewrites and not (base / rewrites).is_file():
+            faults.append(Fault(rewrites, 0, f"query_sets.{name}.edit.path", "there is no such file"))
+    published = study.analyses.get("published", {}).get("file")
+    if published and not (base / published).is_file():
+        faults.append(Fault(published, 0, "analyses.published.file", "there is no such file"))
+    return faults + list(_missing_runs(study, base))
+
+
+def arm_faults(study: Study, where: str) -> Iterator[Fault]:
+    """Arms of fusions that fix a mode in which a corpus is not indexed."""
+    searched = sorted({corpus for name in study.query_sets for corpus in study.spec["query_sets"][name]["corpora"]})
+    for system in study.systems("fusion"):
+        for arm in study.arms(system):
+            for corpus in searched:
+                if "mode" in arm and arm["mode"] not in study.modes_of(corpus):
+                    problem = f"the arm {arm['system']} of {system} wants the mode '{arm['mode']}' of {corpus}"
+                    yield Fault(where, 0, "systems", problem, closest(arm["mode"], study.modes_of(corpus)))
+
+
+def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
+    """Runs of imported systems that are not where the registry says."""
+    for run in runs(study.cross_of(study.systems())):
+        entry = study.registry[run.system]
+        if entry["kind"] == "imported":
+            path = entry["path"].format(**run._asdict())
+            if not (base / path).is_file():
+                yield Fault(path, 0, run.system, "there is no such run", f"`path` of the system is {entry['path']}")
+
+
+def _measure_faults(measures: list[str], depth: int, where: str) -> Iterator[Fault]:
+    from verseir.measures import parse_measure
+
+    for name in measures:
+        try:
+            cutoff = parse_measure(name).cutoff
+        except UserError as error:
+            yield Fault(where, 0, "measures", str(error.args[0]), error.hint)
+            continue
+        if cutoff and cutoff > depth:
+            problem = f"{name} looks at {cutoff} poems, but ranked lists hold {depth}"
+            yield Fault(where, 0, "measures", problem, f"depth: {cutoff}")
+
+
+def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:
+    """Names that one part of a study uses and no other part defines."""
+
+    def unknown(name: str, known: Any, field: str, what: str, hint: str = "") -> Iterator[Fault]:
+        if name not in known:
+            yield Fault(where, 0, field, f"unknown {what} '{name}'", closest(name, known) + hint)
+
+    if registry:
+        for name in spec["systems"]:
+            yield from unknown(name, registry, "systems", "system", _registry_hint(spec["registry"]))
+    yield from _measure_faults(spec["measures"], spec["depth"], where)
+    if spec["chunks"]["stride"] > spec["chunks"]["verses"]:
+        problem = f"a stride of {spec['chunks']['stride']} skips verses between windows of {spec['chunks']['verses']}"
+        yield Fault(where, 0, "chunks.stride", problem, "make it no larger than chunks.verses")
+    for name, corpus in spec["corpora"].items():
+        given = [key for key in ("path", "hub", "sources") if key in corpus]
+        if len(given) != 1:
+            yield Fault(
+                where, 0, f"corpora.{name}", f"needs exactly one of path, hub, sources; found {given or 'none'}"
+            )
+        for mode in corpus.get("modes", []):
+            yield from unknown(mode, spec["modes"], f"corpora.{name}.modes", "mode")
+    for name, query_set in spec["query_sets"].items():
+        field = f"query_sets.{name}"
+        for corpus in query_set["corpora"]:
+            yield from unknown(corpus, spec["corpora"], f"{field}.corpora", "corpus")
+        given = [key for key in ("path", "probe", "edit") if key in query_set]
+        if len(given) != 1:
+            yield Fault(where, 0, field, f"needs exactly one of path, probe, edit; found {given or 'none'}")
+        if "edit" in query_set:
+            yield from _edit_faults(name, query_set, spec["query_sets"], where)
+        if "probe" in query_set:
+            drawn = query_set["probe"]["corpus"]
+            yield from unknown(drawn, spec["corpora"], f"{field}.probe.corpus", "corpus")
+            if query_set["corpora"] != [drawn]:
+                problem = f"probes drawn from {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
+                yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
+        for mode in query_set.get("modes", []):
+            yield from unknown(mode, spec["modes"], f"{field}.modes", "mode")
+        if name.endswith(".qrels"):
+            yield Fault(where, 0, field, "a name may not end in .qrels: its judgements are stored so")
+    for position, family in enumerate(spec["contrasts"]):
+        field = f"contrasts.{position}"
+        for key, known in (("query_sets", spec["query_sets"]), ("modes", spec["modes"]), ("systems", spec["systems"])):
+            for name in family.get(key, []):
+                yield from unknown(name, known, f"{field}.{key}", key[:-1].replace("_", " "))
+        for measure in family["measures"]:
+            yield from unknown(measure, spec["measures"], f"{field}.measures", "measure")
+        if family["baseline"] != "best":
+            yield from unknown(family["baseline"], [*spec["systems"], "best"], f"{field}.baseline", "system")
+    names = [family["family"] for family in spec["contrasts"]]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield Fault(where, 0, "contrasts", f"the family '{name}' is declared twice")
+
+
+def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any], where: str) -> Iterator[Fault]:
+    """What is wrong with a query set that is derived from another."""
+    field, source = f"query_sets.{name}.edit.of", query_set["edit"]["of"]
+    originals = [other for other, given in query_sets.items() if "edit" not in given]
+    if source not in originals:
+        problem = f"'{source}' is no query set that could be edited"
+        yield Fault(where, 0, field, problem, closest(source, originals))
+        return
+    strange = sorted(set(query_set["corpora"]) - set(query_sets[source]["corpora"]))
+    if strange:
+        problem = f"{', '.join(strange)}: the originals in {source} are not searched there"
+        yield Fault(where, 0, f"query_sets.{name}.corpora", problem, f"corpora: {query_sets[source]['corpora']}")
+
+
+def analysis_faults(study: Study, where: str) -> Iterator[Fault]:
+    """Settings of the analyses that name what the study does not have."""
+    asked, measures = study.analyses, study.spec["measures"]
+
+    def unknown(names: list[str], known: Iterable[str], field: str, what: str) -> Iterator[Fault]:
+        for name in names:
+            if name not in known:
+                yield Fault(where, 0, f"analyses.{field}", f"unknown {what} '{name}'", closest(name, known))
+
+    yield from unknown(asked["measures"], measures, "measures", "measure")
+    yield from unknown([asked["success"]], measures, "success", "measure")
+    yield from unknown([asked["base_mode"]], study.modes, "base_mode", "mode")
+    encoders = sorted(name for name, entry in study.registry.items() if entry["kind"] == "dense")
+    if asked["reference_encoder"] is not None:
+        yield from unknown([asked["reference_encoder"]], encoders, "reference_encoder", "dense system")
+    ablation = asked.get("normalisation")
+    if ablation is None:
+        return
+    readers = [name for name in study.single_systems if "text" in study.registry[name]]
+    yield from unknown(ablation["systems"], readers, "normalisation.systems", "system that reads text")
+    yield from unknown(ablation["modes"], study.modes, "normalisation.modes", "mode")
+    yield from unknown(ablation["query_sets"], study.query_sets, "normalisation.query_sets", "query set")
+    for system in ablation["systems"]:
+        for preset in ablation["presets"]:
+            if variant(system, preset) in study.registry:
+                problem = f"'{variant(system, preset)}' is a system already; the ablation needs that name"
+                yield Fault(where, 0, "analyses.normalisation", problem, "give that system another name")

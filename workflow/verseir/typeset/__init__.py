@@ -1,0 +1,1 @@
+"""The tables of a paper, as CSV to paste and as LaTeX."""
