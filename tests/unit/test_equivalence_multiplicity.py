@@ -9,7 +9,14 @@ from verseir.__main__ import main
 from verseir.analyses.augmentation import AUGMENTATION, AUGMENTATION_BY_QUOTATION
 from verseir.analyses.edited import EDIT_LENGTHS, EDITS
 from verseir.analyses.equivalence import EQUIVALENCE, equivalence, intervals, statement
-from verseir.analyses.multiplicity import MULTIPLICITY, MULTIPLICITY_LOST, multiplicity, read_tests
+from verseir.analyses.multiplicity import (
+    DECLARED_FAMILIES,
+    MULTIPLICITY,
+    MULTIPLICITY_LOST,
+    declared_families,
+    multiplicity,
+    read_tests,
+)
 from verseir.analyses.quotation import QUOTATION, QUOTATION_PAIRS, QUOTATION_SLOPES
 from verseir.faults import UserError
 from verseir.overlap import WORDING
@@ -99,6 +106,9 @@ def test_queries_that_share_a_poem_and_another_order():
     assert equivalence(*mixed, *chosen).equals(one)
 
 
+NONE_DECLARED = declared_families({}, [])
+
+
 def csv(folder, name, rows, columns=("family", "system", "threshold", "estimate", "test", "p", "p_holm")):
     path = folder / f"{name}.csv"
     pl.DataFrame(rows, schema=list(columns), orient="row").write_csv(path)
@@ -110,7 +120,7 @@ def test_the_printed_count_of_tests_comes_out(tmp_path):
     gone = [("g", f"s{i}", 3, 0.1, "t", 0.03, 0.06) for i in range(3)]
     others = [("g", "s8", 3, 0.1, "t", 0.2, 0.2), ("g", "s9", 3, 0.1, "none", None, None)]
     tables = {name: read_tests(csv(tmp_path, name, rows)) for name, rows in (("one", kept), ("two", gone + others))}
-    counts, lost = multiplicity(tables)
+    counts, lost = multiplicity(tables, NONE_DECLARED)
     check_table(counts, MULTIPLICITY, "counts")
     check_table(lost, MULTIPLICITY_LOST, "lost")
     assert counts.rows() == [("one", 1, 36, 36, 36, 0), ("two", 1, 4, 3, 0, 3), ("all tables", 2, 40, 39, 36, 3)]
@@ -119,12 +129,50 @@ def test_the_printed_count_of_tests_comes_out(tmp_path):
 
 
 def test_no_tables_and_empty_tables_count_nothing(tmp_path):
-    assert multiplicity({})[0].rows() == [("all tables", 0, 0, 0, 0, 0)]
+    assert multiplicity({}, NONE_DECLARED)[0].rows() == [("all tables", 0, 0, 0, 0, 0)]
     empty = tmp_path / "empty.csv"
     empty.write_text("family,p,p_holm\n", encoding="utf-8")
-    counts, lost = multiplicity({"empty": read_tests(empty)})
+    counts, lost = multiplicity({"empty": read_tests(empty)}, NONE_DECLARED)
     assert counts["n_tests"].to_list() == [0, 0]
     assert lost.is_empty()
+
+
+def test_declared_families_are_corrected_once_more(tmp_path):
+    rows = [
+        ("a/1", "x", 3, 0.1, "t", 0.01, 0.04),
+        ("a/1", "y", 3, 0.1, "t", 0.02, 0.04),
+        ("b", "x", 3, 0, "t", 0.04, 0.04),
+    ]
+    tables = {"one": read_tests(csv(tmp_path, "one", rows)), "two": read_tests(csv(tmp_path, "two", rows[2:]))}
+    families = [
+        {"family": "mine", "table": "one", "where": {"family": "a/*", "threshold": 3}},
+        {"family": "mine", "table": "two"},
+        {"family": "alone", "table": "one", "where": {"family": "b"}},
+    ]
+    declared = declared_families(tables, families)
+    check_table(declared, DECLARED_FAMILIES, "declared")
+    assert declared.select("family", "table", "p", "p_holm", "family_size").rows() == [
+        ("alone", "one", 0.04, 0.04, 1),
+        ("mine", "one", 0.01, 0.03, 3),
+        ("mine", "one", 0.02, 0.04, 3),
+        ("mine", "two", 0.04, 0.04, 3),
+    ]
+    counts, _ = multiplicity(tables, declared)
+    assert counts.rows()[-1] == ("declared families", 2, 4, 4, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"table": "onee"}, "no table of tests 'onee'"),
+        ({"table": "one", "where": {"sistem": "x"}}, "no column 'sistem'"),
+        ({"table": "one", "where": {"system": "z"}}, "chooses no test"),
+    ],
+)
+def test_a_family_that_chooses_nothing_is_refused(tmp_path, entry, problem):
+    tables = {"one": read_tests(csv(tmp_path, "one", [("f", "x", 3, 0.1, "t", 0.01, 0.04)]))}
+    with pytest.raises(UserError, match=problem):
+        declared_families(tables, [{"family": "mine"} | entry])
 
 
 def test_a_table_without_tests_is_refused(tmp_path):
@@ -170,7 +218,8 @@ def test_the_verbs_write_their_tables(tmp_path):
     call("measure_augmentation", *one, *quoting, *base, *drawn, **out)
     call("state_equivalence", *both, *quoting, "--margin", 0.05, *systems, *drawn, output="equivalence.csv")
     tested = [tmp_path / f"{name}.csv" for name in ("quotation_slopes", "quotation_pairs", "edits", "augmentation")]
-    call("count_corrections", "--tables", *tested, counts="multiplicity.csv", lost="multiplicity_lost.csv")
+    written = {"counts": "multiplicity.csv", "lost": "multiplicity_lost.csv", "declared": "declared_families.csv"}
+    call("count_corrections", "--tables", *tested, **written)
     for contract in (QUOTATION, QUOTATION_SLOPES, QUOTATION_PAIRS, EDITS, AUGMENTATION, EQUIVALENCE, MULTIPLICITY):
         assert len(read_table(tmp_path / f"{contract.name}.csv", contract)) > 0
     assert read_table(tmp_path / "edits.csv", EDITS)["n_rejected"].unique().to_list() == [1]

@@ -20,7 +20,7 @@ from verseir.analyses.era_trend import SLOPE
 from verseir.analyses.explanation_audit import ADDED
 from verseir.analyses.explanation_audit import VERDICTS as AUDITED
 from verseir.analyses.fusion_search import SELECTIONS
-from verseir.analyses.multiplicity import TOTAL
+from verseir.analyses.multiplicity import DECLARED
 from verseir.analyses.published import PUBLISHED, parse_printed, published, read_published, rounded, verdict
 from verseir.analyses.quotation import NOT_QUOTING, QUOTING
 from verseir.analyses.quoted_spans import ASPECTS
@@ -237,7 +237,7 @@ def test_lookups_use_the_words_of_the_tables():
         ("fusion", "selection"): set(SELECTIONS),
         ("edits", "effect"): {CHANGE, DIFFERENCE},
         ("era_trend", "quantity"): {SLOPE},
-        ("multiplicity", "table"): {TOTAL},
+        ("multiplicity", "table"): {DECLARED},
         ("quoted_spans", "aspect"): set(ASPECTS),
         ("quoted_spans", "value"): {value for values in ASPECTS.values() for value in values},
         ("explanation_audit", "verdict"): {*AUDITED, ADDED},

@@ -28,17 +28,20 @@ rule count_corrections:
     output:
         counts=f"{TABLES}/multiplicity.csv",
         lost=f"{TABLES}/multiplicity_lost.csv",
+        declared=f"{TABLES}/declared_families.csv",
     log:
         f"{RESULTS}/logs/count_corrections.log",
     benchmark:
         f"{RESULTS}/benchmarks/count_corrections.tsv"
     conda:
         "../../envs/core.yaml"
+    params:
+        families=canonical(study.analyses["families"]),
     message:
         "Counting tests before and after correction"
     shell:
-        "python -m verseir count_corrections --tables {input.tables:q} --counts {output.counts:q} --lost {output.lost:q}"
-        " 2>&1 | tee {log:q}"
+        "python -m verseir count_corrections --tables {input.tables:q} --families {params.families:q}"
+        " --counts {output.counts:q} --lost {output.lost:q} --declared {output.declared:q} 2>&1 | tee {log:q}"
 
 
 # Every table of the analyses, for what reads them all.

@@ -59,7 +59,7 @@ def reference(study: dict[str, Any], systems: dict[str, Any]) -> str:
     """The page for the schema of a study and the schema of the registry of systems."""
     lines = [INTRODUCTION, "## A study\n", study["description"] + "\n"]
     lines += _table(study, study)
-    for name in ("corpus", "sample", "query_set", "edit", "endpoint", "analyses", "family"):
+    for name in ("corpus", "sample", "query_set", "edit", "endpoint", "analyses", "tests", "family"):
         lines += [f"\n## {name}\n", *_table(study["$defs"][name], study)]
     lines += ["\n## Systems\n", systems.get("description", "") + "\n"]
     for name, part in sorted(systems.get("$defs", {}).items()):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from verseir.faults import UserError, closest
+from verseir.stats.holm import holm
 from verseir.tables import define
 
 #: The line of significance.
 LINE = 0.05
 TOTAL = "all tables"
+DECLARED = "declared families"
 
 MULTIPLICITY = define(
     "multiplicity",
@@ -29,6 +33,17 @@ MULTIPLICITY = define(
 MULTIPLICITY_LOST = define(
     "multiplicity_lost",
     {"table": pl.String, "family": pl.String, "what": pl.String, "p": pl.Float64, "p_holm": pl.Float64},
+)
+DECLARED_FAMILIES = define(
+    "declared_families",
+    {
+        "family": pl.String,
+        "table": pl.String,
+        "what": pl.String,
+        "p": pl.Float64,
+        "p_holm": pl.Float64,
+        "family_size": pl.Int64,
+    },
 )
 NEEDED = ("family", "p", "p_holm")
 #: Columns that say what was done to a row, not which row it is.
@@ -55,27 +70,77 @@ def read_tests(path: str | Path) -> pl.DataFrame:
     return frame
 
 
-def multiplicity(tables: Mapping[str, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tables MULTIPLICITY, with a row for all tables together, and MULTIPLICITY_LOST.
+def multiplicity(tables: Mapping[str, pl.DataFrame], declared: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tables MULTIPLICITY, with a row for all tables together and one for declared families, and MULTIPLICITY_LOST.
 
     A row without a p is no test. A test is lost when its p is below 0.05 and its adjusted p is not.
 
     Args:
         tables: name of the table -> its rows, every column as text, as ``read_tests`` gives them.
+        declared: a DECLARED_FAMILIES table; without rows it has no row in the counts.
     """
-    counts: list[tuple[str, int, int, int, int, int]] = []
-    lost = [pl.DataFrame(schema=dict(MULTIPLICITY_LOST.columns))]
-    for name, frame in sorted(tables.items()):
-        tests = frame.with_columns(pl.col("p", "p_holm").cast(pl.Float64), what=_what(frame), table=pl.lit(name))
-        tests = tests.filter(pl.col("p").is_not_null())
-        nominal = tests.filter(pl.col("p") < LINE)
-        kept = nominal.filter(pl.col("p_holm") < LINE)
-        gone = nominal.filter(pl.col("p_holm") >= LINE)
-        counts.append((name, tests["family"].n_unique(), len(tests), len(nominal), len(kept), len(gone)))
-        lost.append(gone.select(list(MULTIPLICITY_LOST.columns)))
-    table = pl.DataFrame(counts, schema=dict(MULTIPLICITY.columns), orient="row")
+    parts = {name: _tests(name, frame) for name, frame in sorted(tables.items())}
+    rows = [_counts(name, tests) for name, tests in parts.items()]
+    table = pl.DataFrame(rows, schema=dict(MULTIPLICITY.columns), orient="row")
     total = table.select(pl.lit(TOTAL).alias("table"), pl.exclude("table").sum())
-    return pl.concat([table, total]), pl.concat(lost).sort("table", "family", "p", "what")
+    own = [_counts(DECLARED, declared)] if len(declared) else []
+    chosen = pl.DataFrame(own, schema=dict(MULTIPLICITY.columns), orient="row")
+    lost = [pl.DataFrame(schema=dict(MULTIPLICITY_LOST.columns))]
+    lost += [_lost(tests).select(list(MULTIPLICITY_LOST.columns)) for tests in parts.values()]
+    lost.append(_lost(declared).with_columns(table=pl.lit(DECLARED)).select(list(MULTIPLICITY_LOST.columns)))
+    return pl.concat([table, total, chosen]), pl.concat(lost).sort("table", "family", "p", "what")
+
+
+def declared_families(tables: Mapping[str, pl.DataFrame], families: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The table DECLARED_FAMILIES: the tests that a study names as its own, corrected within the families it declares.
+
+    Args:
+        tables: name of the table -> its rows, every column as text.
+        families: ``family``, ``table`` and ``where`` (column -> the value that a test has there, with ``*`` for any
+            text). Several entries may name one family: their tests are corrected together.
+
+    Raises:
+        UserError: an entry names a table or column that is not there, or chooses no test.
+    """
+    found: dict[str, list[tuple[str, str, float]]] = {}
+    for entry in families:
+        name, table = entry["family"], entry["table"]
+        if table not in tables:
+            raise UserError(f"family '{name}': there is no table of tests '{table}'", closest(table, tables))
+        frame = tables[table]
+        for column in entry.get("where", {}):
+            if column not in frame.columns:
+                raise UserError(f"family '{name}': {table} has no column '{column}'", closest(column, frame.columns))
+        tests = _tests(table, frame)
+        for column, wanted in entry.get("where", {}).items():
+            held = [fnmatchcase(value or "", str(wanted)) for value in tests[column].to_list()]
+            tests = tests.filter(pl.Series(held, dtype=pl.Boolean))
+        if tests.is_empty():
+            hint = "compare `where` with the rows of the table; a row without a p is no test"
+            raise UserError(f"family '{name}' chooses no test from {table}", hint)
+        found.setdefault(name, []).extend(tests.select("table", "what", "p").iter_rows())
+    rows = [
+        (name, table, what, p, adjusted, len(tests))
+        for name, tests in sorted(found.items())
+        for (table, what, p), adjusted in zip(tests, holm([p for *_, p in tests]), strict=True)
+    ]
+    return pl.DataFrame(rows, schema=dict(DECLARED_FAMILIES.columns), orient="row").sort("family", "table", "what")
+
+
+def _tests(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table that hold a test, with ``table``, ``what`` and numbers in ``p`` and ``p_holm``."""
+    named = frame.with_columns(pl.col("p", "p_holm").cast(pl.Float64), what=_what(frame), table=pl.lit(name))
+    return named.filter(pl.col("p").is_not_null())
+
+
+def _lost(tests: pl.DataFrame) -> pl.DataFrame:
+    return tests.filter((pl.col("p") < LINE) & (pl.col("p_holm") >= LINE))
+
+
+def _counts(name: str, tests: pl.DataFrame) -> tuple[str, int, int, int, int, int]:
+    nominal = tests.filter(pl.col("p") < LINE)
+    lost = len(_lost(tests))
+    return name, tests["family"].n_unique(), len(tests), len(nominal), len(nominal) - lost, lost
 
 
 def _what(frame: pl.DataFrame) -> pl.Expr:

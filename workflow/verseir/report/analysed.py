@@ -17,7 +17,7 @@ from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBS
 from verseir.analyses.gold_poems import GOLD_POEMS
 from verseir.analyses.mechanism import MECHANISM, MECHANISM_SUMMARY
 from verseir.analyses.mixed_model import MIXED_MODEL, MIXED_MODEL_FIT, MIXED_MODEL_TESTS
-from verseir.analyses.multiplicity import MULTIPLICITY, MULTIPLICITY_LOST
+from verseir.analyses.multiplicity import DECLARED_FAMILIES, MULTIPLICITY, MULTIPLICITY_LOST
 from verseir.analyses.normalisation import NORMALISATION
 from verseir.analyses.overlap_spectrum import OVERLAP_SPECTRUM
 from verseir.analyses.poet_frequency import POET_FREQUENCY
@@ -35,6 +35,7 @@ from verseir.tables import Table, read_table
 TABLES: tuple[Table, ...] = (
     AUGMENTATION,
     AUGMENTATION_BY_QUOTATION,
+    DECLARED_FAMILIES,
     DISSOCIATION,
     DUPLICATE_FOLDING,
     EDITS,

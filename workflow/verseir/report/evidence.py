@@ -9,6 +9,9 @@ from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, 
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
 
+#: Tests that do not survive are listed up to this number.
+LISTED = 60
+
 
 def mechanism(tables: Tables, scope: Scope) -> Panel:
     """Shared words against nearness of vectors as predictors of success."""
@@ -158,35 +161,29 @@ def sameness(tables: Tables, scope: Scope) -> Panel:
 
 def corrections(tables: Tables) -> Panel:
     """How many tests survive correction."""
-    frame, lost = tables["multiplicity"], tables["multiplicity_lost"]
-    total = frame.filter(pl.col("table") == "all tables").row(0, named=True) if len(frame) else None
+    frame, lost, declared = tables["multiplicity"], tables["multiplicity_lost"], tables["declared_families"]
+    names = ["multiplicity", "multiplicity_lost", "declared_families"]
+    said = {"declared families": "Of the families that the study declares", "all tables": "Of all tests in all tables"}
     sentences = []
-    if total:
-        sentences.append(
-            f"{total['n_after_holm']} of {count(total['n_nominal'], 'nominally significant test')} remain "
-            f"significant after Holm's correction within their families ({count(total['n_tests'], 'test')} in "
-            f"{count(total['n_families'], 'family', 'families')})."
-        )
-    grids = [
-        grid(
-            frame,
-            "Tests with p below 0.05, before and after Holm's correction within families",
-            [
-                text("table", "Table"),
-                whole("n_families", "Families"),
-                whole("n_tests", "Tests"),
-                whole("n_nominal", "p < 0.05"),
-                whole("n_after_holm", "Holm p < 0.05"),
-                whole("lost", "Lost"),
-            ],
-        )
-    ]
-    if len(lost) and len(lost) <= 60:
-        grids.append(
-            grid(
-                lost, "The tests that do not survive", [text("table", "Table"), text("what", "Test"), p("p", "p"), p()]
+    for name, whose in said.items():
+        for row in frame.filter(pl.col("table") == name).iter_rows(named=True):
+            nominal = count(row["n_nominal"], "nominally significant test")
+            sentences.append(
+                f"{whose}, {row['n_after_holm']} of {nominal} remain significant after Holm's correction "
+                f"({count(row['n_tests'], 'test')} in {count(row['n_families'], 'family', 'families')})."
             )
-        )
-    return Panel(
-        "corrections", "How many tests survive correction", "", sentences, grids, ["multiplicity", "multiplicity_lost"]
-    )
+    what = [text("family", "Family"), text("table", "Table"), text("what", "Test"), p("p", "p"), p()]
+    columns = [
+        text("table", "Table"),
+        whole("n_families", "Families"),
+        whole("n_tests", "Tests"),
+        whole("n_nominal", "p < 0.05"),
+        whole("n_after_holm", "Holm p < 0.05"),
+        whole("lost", "Lost"),
+    ]
+    grids = [grid(frame, "Tests with p below 0.05, before and after Holm's correction within families", columns)]
+    if len(declared):
+        grids.append(grid(declared, "The declared families", [*what, whole("family_size", "Tests")]))
+    if 0 < len(lost) <= LISTED:
+        grids.append(grid(lost, "The tests that do not survive", what))
+    return Panel("corrections", "How many tests survive correction", "", sentences, grids, names)

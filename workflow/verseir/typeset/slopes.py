@@ -50,7 +50,7 @@ def _slopes(
     across: str,
     headings: Mapping[Any, str],
 ) -> Sheet:
-    """Means by stratum, slopes and their differences; the values of ``across`` stand side by side under ``headings``."""
+    """Means by stratum, slopes and their differences, with the values of ``across`` side by side under ``headings``."""
     shown = list(headings)
     means, slopes = (table.filter(pl.col(across).is_in(shown)) for table in (means, slopes))
     printed = []
