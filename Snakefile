@@ -33,6 +33,7 @@ rule all:
         rules.write_report.output,
         rules.write_manifest.output,
         rules.export_trec.output,
+        rules.typeset_tables.output,
 
 
 rule tables:

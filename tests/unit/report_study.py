@@ -45,7 +45,7 @@ def study(**changes: Any) -> dict[str, Any]:
         "contrasts": [{"family": "against-best", "baseline": "best", "measures": ["Recall@5"], "per": ["mode"]}],
         "bootstrap": 999,
         "flips": 9999,
-        "analyses": {"base_mode": "verse", "quoting": 3, "margin": 0.05},
+        "analyses": {"measures": ["Recall@5"], "base_mode": "verse", "quoting": 3, "margin": 0.05},
     }
     return spec | changes
 

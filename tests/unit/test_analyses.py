@@ -6,7 +6,7 @@ import pytest
 
 from verseir.analyses.clusters import clusters_of
 from verseir.analyses.contrasts import contrasts
-from verseir.analyses.leaderboard import means, means_by_register
+from verseir.analyses.leaderboard import means, means_by_register, unmeasured
 from verseir.stats.mcnemar import mcnemar_exact, tango_interval
 from verseir.tables import CONTRASTS, LEADERBOARD, PER_QUERY, QRELS, QUERIES, REGISTERS, check_table
 
@@ -108,6 +108,27 @@ def test_means_do_not_depend_on_the_order_of_rows():
     again = means(per_query.sample(fraction=1, shuffle=True, seed=3), queries.reverse(), qrels.reverse(), 500, 1)
     assert first.equals(again)
     assert check_table(first, LEADERBOARD, "here")["n_queries"].to_list() == [30, 30]
+
+
+def test_a_mean_without_an_interval_says_why():
+    table = means(*study({"a": [1]}), 500, 1)
+    assert table["note"].to_list() == ["interval not estimable: fewer than two independent queries"]
+    alike = means(*study({"a": [0.5, 0.5]}), 500, 1)
+    assert alike["note"].to_list() == ["interval not estimable: every query scores alike"]
+    assert means(*study({"a": [1, 0, 1]}), 500, 1)["note"].to_list() == [None]
+
+
+def test_a_run_of_which_no_query_is_measured_stands_in_the_leaderboard():
+    per_query, _, _ = study({"a": [1, 0]})
+    corpus, mode, query_set = per_query.select("corpus", "mode", "query_set").row(0)
+    cross = {
+        "query_sets": {query_set: [corpus], "later": [corpus]},
+        "modes": {corpus: [mode]},
+        "systems": {"a": "bm25"},
+    }
+    table = check_table(unmeasured(per_query, cross, ["Recall@5"]), LEADERBOARD, "here")
+    assert table.select("query_set", "system", "n_queries", "mean").rows() == [("later", "a", 0, None)]
+    assert table["note"][0] == "not estimable: no query of the set has a relevant poem"
 
 
 def test_registers_are_measured_apart():

@@ -14,14 +14,15 @@ from verseir.analyses.mechanism import MECHANISM
 from verseir.analyses.overlap_spectrum import OVERLAP_SPECTRUM
 from verseir.analyses.quotation import QUOTATION, QUOTATION_SLOPES
 from verseir.figures.augmentation import plot_augmentation
-from verseir.figures.edits import edit_order, plot_edits
+from verseir.figures.edits import plot_edits
 from verseir.figures.fusions import plot_fusions
 from verseir.figures.mechanism import plot_mechanism
 from verseir.figures.panels import PAPER, balanced, wrapped
 from verseir.figures.quotation import plot_quotation
 from verseir.figures.spectrum import plot_spectrum
 from verseir.figures.style import looks, save
-from verseir.report.formats import NBSP
+from verseir.formats import NBSP
+from verseir.orders import edit_order
 from verseir.tables import write_table
 
 SYSTEMS = ["bm25", "dense-a", "dense-b", "unused"]

@@ -101,7 +101,7 @@ def test_quoting_queries_lose_what_others_win():
 
 
 @pytest.mark.parametrize(
-    ("runs", "why"), [([None] * 3, "no query is quoting"), ([1, 1, 1], "no query is quoting"), ([3, 3, 1], "only one")]
+    ("runs", "why"), [([None] * 3, "no query has a target"), ([1, 1, 1], "no query quotes"), ([3, 3, 1], "only one")]
 )
 def test_an_empty_stratum_says_so(runs, why):
     row = by_quotation({"verse": {"x": [1, 0, 1]}, "explanation": {"x": [0, 1, 1]}}, runs)

@@ -170,6 +170,21 @@ def test_lengths_are_over_pairs():
     assert empty["note"].startswith("not estimable")
 
 
+def test_an_edited_set_without_a_query_says_why():
+    queries, _ = asked(2)
+    rejects = pl.DataFrame(
+        [("cut", "q0", "delete-quoted", None, "nothing remains without the quoted words")],
+        schema=dict(REJECTS.columns),
+        orient="row",
+    )
+    rejected = {"cut": rejects, "bare": rejects.clear()}
+    frame = edit_lengths(queries, wording([3, 3]).clear(), {"cut": "set", "bare": "set"}, rejected)
+    assert frame.sort("query_set").select("query_set", "edit", "n", "n_rejected", "note").rows() == [
+        ("bare", "bare", 0, 0, "not estimable: no query was edited"),
+        ("cut", "delete-quoted", 0, 1, "not estimable: no query was edited"),
+    ]
+
+
 def test_changes_of_a_graded_measure_are_flipped():
     rng = np.random.default_rng(0)
     frame = effects(*study({"bm25": rng.random(30)}, {"bm25": rng.random(30)}))

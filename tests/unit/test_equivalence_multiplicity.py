@@ -161,6 +161,21 @@ def test_declared_families_are_corrected_once_more(tmp_path):
     assert counts.rows()[-1] == ("declared families", 2, 4, 4, 4, 0)
 
 
+def test_declared_tests_that_could_not_be_made_stand_there_and_are_not_counted(tmp_path):
+    rows = [("a", "x", 3, 0.1, "t", 0.01, 0.02), ("a", "y", 3, None, "none", None, None)]
+    one = read_tests(csv(tmp_path, "one", rows))
+    tables = {"one": one, "none": one.clear()}
+    declared = declared_families(tables, [{"family": "mine", "table": "one"}, {"family": "other", "table": "none"}])
+    check_table(declared, DECLARED_FAMILIES, "declared")
+    assert declared.select("family", "p", "p_holm", "family_size", "note").rows() == [
+        ("mine", 0.01, 0.01, 1, None),
+        ("mine", None, None, 1, "not estimable: no test was made"),
+        ("other", None, None, 0, "not estimable: the table holds no test"),
+    ]
+    counts, _ = multiplicity(tables, declared)
+    assert counts.rows()[-1] == ("declared families", 1, 1, 1, 1, 0)
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [

@@ -116,7 +116,7 @@ def test_separated_outcomes_have_no_estimates_and_no_p():
         (lambda y, x, g: (y * 0 + 1, x, g), "always 1"),
         (lambda y, x, g: (y, x, g * 0), "fewer than two groups"),
         (lambda y, x, g: (y, x, np.arange(len(y))), "one row for each group"),
-        (lambda y, x, g: (y[:0], x[:0], g[:0]), "no rows"),
+        (lambda y, x, g: (y[:0], x[:0], g[:0]), "no outcome to model"),
         (lambda y, x, g: ((np.arange(len(y)) // 6 % 2).astype(float), x, g), "not converged"),
     ],
 )
@@ -155,6 +155,18 @@ def test_the_marginal_effect_is_closer_to_zero_and_its_errors_know_the_clusters(
 def test_too_few_clusters_have_no_robust_errors():
     y, x, groups = simulated(n_groups=3, size=40)
     assert "too few" in fit_marginal_logit(y, x, NAMES, groups).reason
+
+
+def test_a_term_on_which_all_clusters_bear_alike_has_no_robust_error():
+    """Each cluster has the same outcomes in both halves: the halves differ by 0 in each, which is no small error."""
+    rng = np.random.default_rng(0)
+    outcomes, half = rng.integers(0, 2, 40).astype(float), np.repeat([0.0, 1.0], 40)
+    x = np.column_stack([np.ones(80), half])
+    fit = fit_marginal_logit(np.tile(outcomes, 2), x, ["intercept", "half"], np.tile(np.arange(40), 2))
+    found = fit.coefficient("half")
+    assert found.estimate == pytest.approx(0, abs=1e-9)
+    assert np.isnan([found.se, found.low, found.high, found.p]).all()
+    assert fit.coefficient("intercept").se > 0.1
 
 
 @settings(max_examples=40, deadline=None)

@@ -230,7 +230,7 @@ def test_queries_without_target_are_left_out_and_counted():
     _, _, fits = fitted((per_query, queries, qrels, wording.head(118)))
     assert fits["n_queries"].to_list() == [118] and "2 queries without a target left out" in fits["note"][0]
     terms, _, fits = fitted((per_query, queries, qrels, wording.clear()))
-    assert fits["n_rows"].to_list() == [0] and "no rows" in fits["note"][0]
+    assert fits["n_rows"].to_list() == [0] and "no outcome to model" in fits["note"][0]
     assert terms["p"].null_count() == len(terms)
 
 

@@ -94,7 +94,7 @@ def test_queries_without_a_target_are_left_out_and_counted():
 def test_no_query_has_a_target():
     means, slopes, pairs = stratified({"bm25": [1, 0], "encoder": [1, 1]}, [None, None])
     for frame in (means, slopes, pairs):
-        assert frame["note"].str.starts_with("not estimable: no query is").all()
+        assert frame["note"].str.starts_with("not estimable: no query has a target").all()
     assert slopes["p"].null_count() == len(slopes)
     assert slopes["family_size"].unique().to_list() == [0]
 
@@ -102,10 +102,10 @@ def test_no_query_has_a_target():
 @pytest.mark.parametrize(
     ("values", "runs", "why"),
     [
-        ({"bm25": [1, 0, 1], "encoder": [1, 1, 0]}, [1, 1, 1], "no query is quoting"),
-        ({"bm25": [1, 0, 1], "encoder": [1, 1, 0]}, [3, 3, 3], "no query is not quoting"),
-        ({"bm25": [1, 0, 1], "encoder": [1, 1, 0]}, [3, 1, 1], "only one query is quoting"),
-        ({"bm25": [1], "encoder": [0]}, [3], "no query is not quoting"),
+        ({"bm25": [1, 0, 1], "encoder": [1, 1, 0]}, [1, 1, 1], "no query quotes"),
+        ({"bm25": [1, 0, 1], "encoder": [1, 1, 0]}, [3, 3, 3], "every query quotes"),
+        ({"bm25": [1, 0, 1], "encoder": [1, 1, 0]}, [3, 1, 1], "only one query quotes"),
+        ({"bm25": [1], "encoder": [0]}, [3], "every query quotes"),
         ({"bm25": [1] * 6, "encoder": [1] * 6}, [3, 1] * 3, "does not vary"),
         ({"bm25": [1, 0] * 3, "encoder": [0] * 6}, [3, 1] * 3, "does not vary"),
     ],

@@ -212,7 +212,7 @@ def test_one_system_and_no_registers(tmp_path):
     _, page = page_of(results, spec, {"bm25": SYSTEMS["bm25"]})
     assert "How well does bm25 find poems" in page.words
     assert "It is the only system: there is no comparison." in page.words
-    assert "No query of this study names its register" in page.words
+    assert "No measured query of this study names its register" in page.words
     assert "This study has no tested difference" in page.words
     assert "svg" not in page.tags
 

@@ -12,11 +12,11 @@ from verseir.report.sentences import (
     register_findings,
     wording_findings,
 )
-from verseir.report.spoken import main_measures
+from verseir.report.spoken import analysed_measures, main_measures, signals
 from verseir.report.standings import standings
 from verseir.tables import CONTRASTS, LEADERBOARD, REGISTERS
 
-KINDS = {name: entry["kind"] for name, entry in SYSTEMS.items()}
+KINDS = signals(SYSTEMS)
 MODES = {"verse": ["verse"], "explanation": ["explanation:prose"]}
 
 
@@ -93,7 +93,7 @@ def test_test_that_could_not_be_made():
 
 def test_missing_interval_of_the_leader():
     finding = lead_finding(standing([score("bm25", 0.7)]))
-    assert "0.700 interval not estimable" in finding.text
+    assert "0.700 (interval not estimable)" in finding.text
 
 
 def test_leader_among_equal_means_is_the_one_that_was_tested():
@@ -138,7 +138,7 @@ def test_equal_means_share_the_first_place():
 
 
 def test_several_lexical_systems_are_told_once():
-    kinds = KINDS | {"bm25-light": "bm25"}
+    kinds = KINDS | {"bm25-light": "lexical"}
     rows = [
         register(name, system, mean)
         for name, means in (("quoting", (0.9, 0.85, 0.6)), ("abstract", (0.2, 0.25, 0.6)))
@@ -200,8 +200,8 @@ def test_effect_of_wording_says_where_intervals_overlap():
     [
         ([register("quoting", "bm25", 0.5)], "verse", KINDS, "No query set pairs"),
         ([register("quoting", "bm25", 0.5)], None, KINDS, "a mode that indexes the verses alone"),
-        ([register("quoting", "dense-a", 0.5)], "verse", {"dense-a": "dense"}, "a BM25 system"),
-        ([register("quoting", "bm25", 0.5)], "verse", {"bm25": "bm25"}, "a dense encoder"),
+        ([register("quoting", "dense-a", 0.5)], "verse", {"dense-a": "dense"}, "a lexical system"),
+        ([register("quoting", "bm25", 0.5)], "verse", {"bm25": "lexical"}, "a dense encoder"),
     ],
 )
 def test_effect_of_wording_cannot_be_seen(rows, mode, kinds, missing):
@@ -278,3 +278,13 @@ def test_order_of_rows_changes_nothing():
     scores, tests = frame(LEADERBOARD, THREE), frame(CONTRASTS, rows)
     assert standings(scores, tests, study()) == standings(scores.reverse(), tests.reverse(), study())
     assert isinstance(scores, pl.DataFrame)
+
+
+def test_analyses_are_spoken_of_by_a_measure_that_they_have():
+    assert analysed_measures(study(analyses={"measures": ["MRR", "Recall@5"]})) == {"known": "Recall@5"}
+    assert analysed_measures(study(analyses={"measures": ["MRR"]})) == {"known": "MRR"}
+
+
+def test_imported_systems_are_what_they_say():
+    systems = {"theirs": {"kind": "imported", "signal": "lexical"}, "other": {"kind": "imported"}}
+    assert signals(systems) == {"theirs": "lexical", "other": ""}

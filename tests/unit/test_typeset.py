@@ -15,7 +15,7 @@ from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS
 from verseir.analyses.mechanism import MECHANISM
 from verseir.analyses.overlap_spectrum import OVERLAP_SPECTRUM
 from verseir.analyses.quotation import QUOTATION, QUOTATION_SLOPES
-from verseir.report.formats import MINUS, NBSP
+from verseir.formats import MINUS, NBSP
 from verseir.tables import CONTRASTS, LEADERBOARD, write_table
 from verseir.typeset.cells import with_best
 from verseir.typeset.latex import cell_text, escape, latex
@@ -48,7 +48,7 @@ def width(row):
 
 
 def assert_well_formed(text):
-    bare = re.sub(r"\\[\\{}&%$#_]", "", text)
+    bare = re.sub(r"\\[\\{}&%$#_~^`]", "", text)
     assert bare.count("{") == bare.count("}")
     assert bare.count("$") % 2 == 0
     depth = 0
@@ -62,7 +62,7 @@ def assert_well_formed(text):
     for columns, rows in found:
         assert rows and {width(row) for row in rows} == {columns}
     plain = re.sub(r"(?<!\\)%.*", "", text)  # comments
-    plain = re.sub(r"\$[^$]*\$", "", re.sub(r"\\[\\{}&%$#_]", "", plain))
+    plain = re.sub(r"\$[^$]*\$", "", re.sub(r"\\[\\{}&%$#_~^`]", "", plain))
     assert not re.search(r'[#^_<>|"%]', plain)
 
 
@@ -318,7 +318,7 @@ def test_each_part_is_a_table_of_its_own_with_its_own_label():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("50% & $a_b$ #1 {x} ~ ^", r"50\% \& \$a\_b\$ \#1 \{x\} \textasciitilde{} \textasciicircum{}"),
+        ("50% & $a_b$ #1 {x} ~ ^", r"50\% \& \$a\_b\$ \#1 \{x\} \~{} \^{}"),
         ("a\\b", r"a\textbackslash{}b"),
         ("a--b", "a-{}-b"),
         ("[0.1]", "{[}0.1]"),

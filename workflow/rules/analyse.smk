@@ -5,6 +5,8 @@ EDITED = study.query_sets_for("edited")
 THEMATIC = study.query_sets_for("thematic")
 FUSIONS = [name for name in study.spec["systems"] if study.registry[name]["kind"] == "fusion"]
 MAIN = main_measures(study.spec)
+# The same of the tables of analyses, which hold some measures only.
+SHOWN = analysed_measures(study.spec)
 TABLES = f"{RESULTS}/tables"
 JUDGED_LATER = [name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"]
 # The systems whose own vectors measure how near a query is to its poem: their rows are set apart.

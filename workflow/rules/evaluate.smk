@@ -59,14 +59,16 @@ rule make_leaderboard:
     params:
         results=RESULTS,
         query_sets=study.query_sets,
+        cross=CROSS,
+        measures=study.spec["measures"],
         resamples=study.spec["bootstrap"],
         seed=study.spec["seed"],
     message:
         "Making the leaderboard"
     shell:
         "python -m verseir make_leaderboard --results {params.results:q} --query-sets {params.query_sets:q}"
-        " --resamples {params.resamples} --seed {params.seed} --leaderboard {output.leaderboard:q}"
-        " --registers {output.registers:q} 2>&1 | tee {log:q}"
+        " --cross {params.cross:q} --measures {params.measures:q} --resamples {params.resamples}"
+        " --seed {params.seed} --leaderboard {output.leaderboard:q} --registers {output.registers:q} 2>&1 | tee {log:q}"
 
 
 rule compare_systems:

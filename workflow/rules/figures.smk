@@ -17,10 +17,11 @@ rule plot_spectrum:
         "../../envs/core.yaml"
     params:
         threshold=study.analyses["quoting"],
+        edited=EDITED,
     message:
         "Plotting what queries carry of their poems"
     shell:
-        "python -m verseir plot_spectrum --spectrum {input.spectrum:q} --threshold {params.threshold:q}"
+        "python -m verseir plot_spectrum --spectrum {input.spectrum:q} --threshold {params.threshold} --edited {params.edited:q}"
         " --output {output:q} 2>&1 | tee {log:q}"
 
 
@@ -42,7 +43,7 @@ rule plot_quotation:
     params:
         threshold=study.analyses["quoting"],
         base_mode=study.analyses["base_mode"],
-        measures=canonical(MAIN),
+        measures=canonical(SHOWN),
         systems=study.spec["systems"],
     message:
         "Plotting queries that quote against those that do not"
@@ -68,7 +69,7 @@ rule plot_edits:
         "../../envs/core.yaml"
     params:
         base_mode=study.analyses["base_mode"],
-        measures=canonical(MAIN),
+        measures=canonical(SHOWN),
         systems=study.spec["systems"],
     message:
         "Plotting what edits change"
@@ -93,7 +94,7 @@ rule plot_mechanism:
         "../../envs/core.yaml"
     params:
         base_mode=study.analyses["base_mode"],
-        measures=canonical(MAIN),
+        measures=canonical(SHOWN),
         systems=study.spec["systems"],
     message:
         "Plotting what predicts success"
@@ -117,7 +118,7 @@ rule plot_augmentation:
     conda:
         "../../envs/core.yaml"
     params:
-        measures=canonical(MAIN),
+        measures=canonical(SHOWN),
         systems=study.spec["systems"],
     message:
         "Plotting what explanations change"

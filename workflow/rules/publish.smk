@@ -92,3 +92,63 @@ rule compare_published:
     shell:
         "python -m verseir compare_published --published {input.published:q} --names {params.names:q} {params.rebuilt}"
         " --tables {input.tables:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+PAPER = [
+    f"{RESULTS}/paper/table-{name}.{suffix}"
+    for name in (
+        "1-spectrum",
+        "2-known-item",
+        "3-edits",
+        "4-mechanism",
+        "5-thematic",
+        "6-fusion",
+        "7-thresholds",
+        "8-measures",
+    )
+    for suffix in ("csv", "tex")
+]
+
+
+rule typeset_tables:
+    """The tables of a paper about this study, ready to paste: CSV and LaTeX."""
+    input:
+        leaderboard=rules.make_leaderboard.output.leaderboard,
+        contrasts=rules.compare_systems.output,
+        spectrum=rules.summarise_overlap.output,
+        edits=rules.compare_edits.output.edits,
+        mechanism=rules.relate_overlap.output.output,
+        moves=rules.relate_protocols.output.moves,
+        fusion=rules.search_fusions.output.output,
+        fusion_contrasts=rules.search_fusions.output.contrasts,
+        quotation=rules.stratify_quotation.output.means,
+        slopes=rules.stratify_quotation.output.slopes,
+        code=code("typeset_tables"),
+    output:
+        PAPER,
+    log:
+        f"{RESULTS}/logs/typeset_tables.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/typeset_tables.tsv"
+    conda:
+        "../../envs/core.yaml"
+    params:
+        main=canonical(MAIN),
+        shown=canonical(SHOWN),
+        measures=study.analyses["measures"],
+        known_item=KNOWN,
+        thematic=THEMATIC,
+        lexical=study.lexical,
+        base_mode=study.analyses["base_mode"],
+        quoting=study.analyses["quoting"],
+        folder=f"{RESULTS}/paper",
+    message:
+        "Typesetting tables"
+    shell:
+        "python -m verseir typeset_tables --leaderboard {input.leaderboard:q} --contrasts {input.contrasts:q}"
+        " --spectrum {input.spectrum:q} --edits {input.edits:q} --mechanism {input.mechanism:q} --moves {input.moves:q}"
+        " --fusion {input.fusion:q} --fusion-contrasts {input.fusion_contrasts:q} --quotation {input.quotation:q}"
+        " --slopes {input.slopes:q} --main-measures {params.main:q} --shown-measures {params.shown:q}"
+        " --measures {params.measures:q} --known-item {params.known_item:q} --thematic {params.thematic:q}"
+        " --lexical {params.lexical:q} --base-mode {params.base_mode:q} --threshold {params.quoting}"
+        " --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -47,12 +47,13 @@ rule plot_registers:
     conda:
         "../../envs/core.yaml"
     params:
-        measures=canonical(main_measures(study.spec)),
+        measures=canonical(MAIN),
+        edited=EDITED,
     message:
         "Plotting systems by register"
     shell:
         "python -m verseir plot_registers --registers {input.registers:q} --measures {params.measures:q}"
-        " --output {output:q} 2>&1 | tee {log:q}"
+        " --edited {params.edited:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule write_manifest:

@@ -12,7 +12,7 @@ from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
 from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
-from verseir.report.spoken import main_measures
+from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
 
 # Rules call `python -m verseir`: of this environment, and of this checkout also where a rule has its own environment.

@@ -107,6 +107,10 @@ def find_hits(run: pl.DataFrame, judged: Judged) -> Hits:
     return Hits(*(rows[column].to_numpy() for column in ("query", "rank", "grade")))
 
 
+#: Why a query set has no mean: it is judged later, or holds no query.
+UNMEASURED = "not estimable: no query of the set has a relevant poem"
+
+
 def per_query(
     run: pl.DataFrame, qrels: pl.DataFrame, query_ids: Sequence[str], measures: Sequence[str]
 ) -> pl.DataFrame:

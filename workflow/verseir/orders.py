@@ -1,4 +1,4 @@
-"""The orders in which everything shows registers and indexing modes."""
+"""The orders in which everything shows registers, indexing modes and edits."""
 
 from __future__ import annotations
 
@@ -14,3 +14,13 @@ def register_order(register: str) -> tuple[int, str]:
 def mode_order(mode: str) -> tuple[int, bool, str]:
     """Sort key: single fields before compositions (``a+b``), the verses before other fields, then by name."""
     return (mode.count("+"), mode != "verse", mode)
+
+
+#: The verses that a half-verse is taken from, in the order of the poem.
+PLACES = ("opening", "middle", "final")
+
+
+def edit_order(edit: str) -> tuple[str, int, str]:
+    """Sort key: edits of one kind together, in the order of the verses that they name, then by name."""
+    kind, _, place = edit.partition("-")
+    return (kind, PLACES.index(place) if place in PLACES else len(PLACES), edit)

@@ -32,9 +32,12 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
         for key in ("path", "qrels"):
             if key in query_set and not (base / query_set[key]).is_file():
                 faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file"))
-        rewrites = query_set.get("edit", {}).get("path")
-        if rewrites and not (base / rewrites).is_file():
-            faults.append(Fault(rewrites, 0, f"query_sets.{name}.edit.path", "there is no such file"))
+        edit = query_set.get("edit", {})
+        read = {"path": edit.get("path"), "names": edit.get("names")}
+        read["endpoint.prompt"] = edit.get("endpoint", {}).get("prompt")
+        for key, path in read.items():
+            if isinstance(path, str) and not (base / path).is_file():
+                faults.append(Fault(path, 0, f"query_sets.{name}.edit.{key}", "there is no such file"))
     published = study.analyses.get("published", {}).get("file")
     if published and not (base / published).is_file():
         faults.append(Fault(published, 0, "analyses.published.file", "there is no such file"))

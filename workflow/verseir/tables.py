@@ -112,8 +112,9 @@ LEADERBOARD = define(
         "mean": pl.Float64,
         "ci_low": pl.Float64,
         "ci_high": pl.Float64,
+        "note": pl.String,
     },
-    nullable="ci_low ci_high",
+    nullable="mean ci_low ci_high note",
     unique="corpus query_set mode system measure",
 )
 REGISTERS = define(
@@ -129,8 +130,9 @@ REGISTERS = define(
         "mean": pl.Float64,
         "ci_low": pl.Float64,
         "ci_high": pl.Float64,
+        "note": pl.String,
     },
-    nullable="ci_low ci_high",
+    nullable="ci_low ci_high note",
     unique="corpus query_set register mode system measure",
 )
 CONTRASTS = define(
@@ -171,7 +173,9 @@ TIES = define(
         "mean": pl.Float64,
         "lowest": pl.Float64,
         "highest": pl.Float64,
+        "note": pl.String,
     },
+    nullable="share_tied_at_5 share_tied_at_10 share_tied_at_R mean lowest highest note",
     unique="corpus query_set mode system measure",
 )
 COSTS = define(

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from verseir.measures import Hits, find_hits, match_relevant, parse_measure, place_in_group, read_judgements
+from verseir.measures import UNMEASURED, Hits, find_hits, match_relevant, parse_measure, place_in_group, read_judgements
 
 CUTS = (5, 10)
 
@@ -46,7 +46,8 @@ def tie_report(
 
     Returns:
         One row per measure, sorted by it: measure, n_queries, share_tied_at_5, share_tied_at_10, share_tied_at_R, mean,
-        lowest, highest: the mean over the queries as ranked, and at the lowest and the highest value of each query.
+        lowest, highest: the mean over the queries as ranked, and at the lowest and the highest value of each query;
+        and a note, where there is no query: all numbers are null then.
     """
     names = sorted(set(measures))
     judged = read_judgements(qrels, query_ids)
@@ -59,7 +60,7 @@ def tie_report(
     shares = _shares_tied(groups, judged.query_ids, judged.n_relevant)
     parsed = [parse_measure(name) for name in names]
     means = [[_mean(measure.values(hits, judged)) for measure in parsed] for hits in (as_ranked, lowest, highest)]
-    n = len(names)
+    n, none = len(names), len(judged.query_ids) == 0
     return pl.DataFrame(
         {
             "measure": pl.Series(names, dtype=pl.String),
@@ -69,12 +70,13 @@ def tie_report(
                 name: pl.Series(values, dtype=pl.Float64)
                 for name, values in zip(("mean", "lowest", "highest"), means, strict=True)
             },
+            "note": pl.Series([UNMEASURED if none else None] * n, dtype=pl.String),
         }
     )
 
 
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else 0.0
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _rearranged(query: np.ndarray, end: np.ndarray, grade: np.ndarray, down: bool) -> Hits:
@@ -91,10 +93,11 @@ def _rearranged(query: np.ndarray, end: np.ndarray, grade: np.ndarray, down: boo
     return Hits(query[by_rank], rank[by_rank], grade[by_rank])
 
 
-def _shares_tied(groups: pl.DataFrame, query_ids: list[str], n_relevant: np.ndarray) -> dict[str, float]:
+def _shares_tied(groups: pl.DataFrame, query_ids: list[str], n_relevant: np.ndarray) -> dict[str, float | None]:
     """The share of ``query_ids`` in which a tie touches rank 5, 10 and R."""
     sizes = pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String), "R": n_relevant})
     rows = groups.join(sizes, on="query_id")
     cuts = {f"share_tied_at_{cut}": pl.lit(cut) for cut in CUTS} | {"share_tied_at_R": pl.col("R")}
     touched = {name: rows.filter((pl.col("first") <= cut) & (cut < pl.col("last"))) for name, cut in cuts.items()}
-    return {name: found["query_id"].n_unique() / max(len(query_ids), 1) for name, found in touched.items()}
+    n = len(query_ids)
+    return {name: found["query_id"].n_unique() / n if n else None for name, found in touched.items()}

@@ -25,3 +25,9 @@ def clusters_of(query_ids: list[str], queries: pl.DataFrame, qrels: pl.DataFrame
     if len(numbers) == len(query_ids):
         return None
     return np.array([numbers[name] for name in names], dtype=np.int64)
+
+
+def no_interval(n: int, clusters: NDArray[np.int64] | None) -> str:
+    """Why ``bootstrap_means`` gives no interval for the mean of the values of ``n`` queries."""
+    few = n < 2 or (clusters is not None and len(np.unique(clusters)) < 2)
+    return f"interval not estimable: {'fewer than two independent queries' if few else 'every query scores alike'}"

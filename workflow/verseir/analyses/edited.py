@@ -113,7 +113,8 @@ def edits_of(
     """The edits of the ``edited`` query sets, sorted by set and name.
 
     A set names its source set, or None: then it is the other set that holds its originals. A query without an original
-    in the source is passed over. A set whose queries name no edit has one, called as the set.
+    in the source is passed over. A set whose queries name no edit has one, called as the set. An edit of which every
+    query was rejected, and that of a set without a query, is one of no queries.
 
     Raises:
         UserError: several sets hold the originals and none is named.
@@ -125,10 +126,11 @@ def edits_of(
         pairs = part.join(homes.filter(pl.col("home") != query_set), on="source_query_id")
         source = named or _only(query_set, sorted(set(pairs["home"]) - set(edited)) or sorted(set(pairs["home"])))
         pairs = pairs.filter(pl.col("home") == source).with_columns(pl.col("edit").fill_null(query_set))
-        for (name,), group in sorted(pairs.group_by(["edit"]), key=lambda item: item[0]):
-            group = group.sort("query_id")
+        refused = rejected[query_set]["edit"].to_list() if query_set in rejected else []
+        for name in sorted({*pairs["edit"], *refused} or {query_set}):
+            group = pairs.filter(pl.col("edit") == name).sort("query_id")
             ids, sources = group["query_id"].to_list(), group["source_query_id"].to_list()
-            found.append(Edit(query_set, source, str(name), ids, sources, _rejected(rejected, query_set, str(name))))
+            found.append(Edit(query_set, source, name, ids, sources, _rejected(rejected, query_set, name)))
     return found
 
 
@@ -319,7 +321,8 @@ def edit_lengths(
         ]
         left = len(edit.query_ids) - len(both)
         before, after = np.mean(both, axis=0).tolist() if both else (None, None)
-        why = "" if both else "not estimable: no pair of queries has a target"
+        what = "no pair of queries has a target" if edit.query_ids else "no query was edited"
+        why = "" if both else f"not estimable: {what}"
         note = f"{left} of {len(edit.query_ids)} pairs without a target left out" if left and both else why
         place = (edit.query_set, edit.source_query_set, edit.name, len(both), edit.n_rejected)
         rows.append((*place, before, after, note or None))

@@ -194,7 +194,7 @@ def search_fusions(
         for row in _best_rows(found, choices, reasons, n_folds, search.folds, clusters, draws):
             best.append(place | settings | row)
         family = f"fusion/{corpus}/{query_set}/{measure}"
-        for row in _contrast_rows(found, choices, n_folds, clusters, draws):
+        for row in _contrast_rows(found, choices, reasons, n_folds, clusters, draws):
             contrasts.append({"family": family, "n": len(ids)} | place | row)
         subsets.append(_subset_table(found, place))
     return Found(
@@ -349,6 +349,7 @@ def _best_rows(
 def _contrast_rows(
     found: Subsets,
     choices: Mapping[str, Choice | None],
+    reasons: Mapping[str, str],
     folds: int,
     clusters: NDArray[np.int64] | None,
     draws: Draws,
@@ -359,7 +360,7 @@ def _contrast_rows(
         first, second = choices[a], choices[b]
         if first is None or second is None:
             missing = a if first is None else b
-            yield row | {"note": f"not estimable: nothing to choose from for '{missing}'"}
+            yield row | {"note": reasons[missing]}
             continue
         row["in_sample_difference"] = float(found.value[first.best].mean() - found.value[second.best].mean())
         if first.held_out is None or second.held_out is None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from verseir.analyses.clusters import clusters_of
+from verseir.analyses.clusters import clusters_of, no_interval
+from verseir.layout import Run, runs
+from verseir.measures import UNMEASURED
 from verseir.stats.bootstrap import bootstrap_means
 from verseir.tables import LEADERBOARD, REGISTERS
 
@@ -47,9 +51,22 @@ def means(
         for j, column in enumerate(columns):
             system, measure = column.split("\t")
             ends = (interval.mean[j], interval.low[j], interval.high[j])
-            rows.append((corpus, query_set, mode, system, measure, len(wide), *ends))
+            note = no_interval(len(wide), clusters) if math.isnan(interval.low[j]) else None
+            rows.append((corpus, query_set, mode, system, measure, len(wide), *ends, note))
     frame = pl.DataFrame(rows, schema=dict(LEADERBOARD.columns), orient="row")
     return frame.with_columns(pl.col("ci_low", "ci_high").fill_nan(None)).sort(CELL + COLUMN)
+
+
+def unmeasured(per_query: pl.DataFrame, cross: Mapping[str, Any], measures: Sequence[str]) -> pl.DataFrame:
+    """LEADERBOARD rows of the runs of a cross, as ``layout.runs`` takes it, of which no query could be measured."""
+    measured = set(per_query.select(Run._fields).unique().iter_rows())
+    rows = [
+        (run.corpus, run.query_set, run.mode, run.system, measure, 0, None, None, None, UNMEASURED)
+        for run in runs(cross)
+        for measure in measures
+        if run not in measured
+    ]
+    return pl.DataFrame(rows, schema=dict(LEADERBOARD.columns), orient="row")
 
 
 def means_by_register(

@@ -254,9 +254,12 @@ def _model(data: Data, ranked: Sequence[str]) -> tuple[list[dict[str, Any]], lis
         "note": notes(
             f"not estimable: {mixed.reason}" if mixed.reason else "",
             *mixed.notes,
-            "dropped, constant or made up by others: " + ", ".join(mixed.dropped) if mixed.dropped else "",
+            f"dropped, constant or made up by others: {', '.join(mixed.dropped)}"
+            if len(rows) and mixed.dropped
+            else "",
             *(f"{name} left out: {why}" for name, why in sorted(outside.items())),
             left_out(data.without_target),
+            "" if present or data.without_target else "fusions are left out",
             "queries share poems: marginal standard errors by poem" if n_clusters < n_queries else "",
             f"the reference is not {ranked[0]}, which is not in the model" if chosen and chosen != ranked[0] else "",
         ),
@@ -353,7 +356,9 @@ def _row(fit: Coefficients, term: str, weights: Mapping[str, float], test: str) 
     if math.isnan(found.estimate):
         return _blank(term, f"not estimable: {fit.reason or 'constant, or made up by other terms'}")
     p = math.nan if test else found.p
-    if found.se > LOOSEST:
+    if math.isnan(found.se):
+        test = "interval not estimable: all clusters bear alike on this term"
+    elif found.se > LOOSEST:
         test = "no p: nearly separated, the standard error is too large"
     ends = {"ci_low": found.low, "ci_high": found.high}
     return {"term": term, "estimate": found.estimate, "se": found.se, **ends, "p": p, "note": test or None}

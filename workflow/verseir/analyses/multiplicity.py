@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -43,7 +44,9 @@ DECLARED_FAMILIES = define(
         "p": pl.Float64,
         "p_holm": pl.Float64,
         "family_size": pl.Int64,
+        "note": pl.String,
     },
+    nullable="p p_holm note",
 )
 NEEDED = ("family", "p", "p_holm")
 #: Columns that say what was done to a row, not which row it is.
@@ -83,16 +86,19 @@ def multiplicity(tables: Mapping[str, pl.DataFrame], declared: pl.DataFrame) -> 
     rows = [_counts(name, tests) for name, tests in parts.items()]
     table = pl.DataFrame(rows, schema=dict(MULTIPLICITY.columns), orient="row")
     total = table.select(pl.lit(TOTAL).alias("table"), pl.exclude("table").sum())
-    own = [_counts(DECLARED, declared)] if len(declared) else []
+    tested = declared.filter(pl.col("p").is_not_null())
+    own = [_counts(DECLARED, tested)] if len(declared) else []
     chosen = pl.DataFrame(own, schema=dict(MULTIPLICITY.columns), orient="row")
     lost = [pl.DataFrame(schema=dict(MULTIPLICITY_LOST.columns))]
     lost += [_lost(tests).select(list(MULTIPLICITY_LOST.columns)) for tests in parts.values()]
-    lost.append(_lost(declared).with_columns(table=pl.lit(DECLARED)).select(list(MULTIPLICITY_LOST.columns)))
+    lost.append(_lost(tested).with_columns(table=pl.lit(DECLARED)).select(list(MULTIPLICITY_LOST.columns)))
     return pl.concat([table, total, chosen]), pl.concat(lost).sort("table", "family", "p", "what")
 
 
 def declared_families(tables: Mapping[str, pl.DataFrame], families: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """The table DECLARED_FAMILIES: the tests that a study names as its own, corrected within the families it declares.
+
+    A test that could not be made stands there without p, and its note says why. ``family_size`` counts the others.
 
     Args:
         tables: name of the table -> its rows, every column as text.
@@ -100,9 +106,9 @@ def declared_families(tables: Mapping[str, pl.DataFrame], families: Sequence[Map
             text). Several entries may name one family: their tests are corrected together.
 
     Raises:
-        UserError: an entry names a table or column that is not there, or chooses no test.
+        UserError: an entry names a table or column that is not there, or no row of a table that has rows.
     """
-    found: dict[str, list[tuple[str, str, float]]] = {}
+    found: dict[str, list[tuple[str, str, float | None, str | None]]] = {}
     for entry in families:
         name, table = entry["family"], entry["table"]
         if table not in tables:
@@ -111,26 +117,41 @@ def declared_families(tables: Mapping[str, pl.DataFrame], families: Sequence[Map
         for column in entry.get("where", {}):
             if column not in frame.columns:
                 raise UserError(f"family '{name}': {table} has no column '{column}'", closest(column, frame.columns))
-        tests = _tests(table, frame)
+        chosen = _named(table, frame)
         for column, wanted in entry.get("where", {}).items():
-            held = [fnmatchcase(value or "", str(wanted)) for value in tests[column].to_list()]
-            tests = tests.filter(pl.Series(held, dtype=pl.Boolean))
-        if tests.is_empty():
-            hint = "compare `where` with the rows of the table; a row without a p is no test"
-            raise UserError(f"family '{name}' chooses no test from {table}", hint)
-        found.setdefault(name, []).extend(tests.select("table", "what", "p").iter_rows())
+            held = [fnmatchcase(value or "", str(wanted)) for value in chosen[column].to_list()]
+            chosen = chosen.filter(pl.Series(held, dtype=pl.Boolean))
+        if chosen.is_empty() and len(frame):
+            raise UserError(
+                f"family '{name}' chooses no test from {table}", "compare `where` with the rows of the table"
+            )
+        tests = found.setdefault(name, [])
+        tests += chosen.select("table", "what", "p", _why_none(chosen)).iter_rows()
+        if chosen.is_empty():
+            tests.append((table, "all", None, "not estimable: the table holds no test"))
     rows = [
-        (name, table, what, p, adjusted, len(tests))
+        (name, *test[:3], adjusted, sum(p is not None for _, _, p, _ in tests), test[3])
         for name, tests in sorted(found.items())
-        for (table, what, p), adjusted in zip(tests, holm([p for *_, p in tests]), strict=True)
+        for test, adjusted in zip(tests, holm([math.nan if p is None else p for _, _, p, _ in tests]), strict=True)
     ]
-    return pl.DataFrame(rows, schema=dict(DECLARED_FAMILIES.columns), orient="row").sort("family", "table", "what")
+    frame = pl.DataFrame(rows, schema=dict(DECLARED_FAMILIES.columns), orient="row")
+    return frame.with_columns(pl.col("p_holm").fill_nan(None)).sort("family", "table", "what")
+
+
+def _why_none(chosen: pl.DataFrame) -> pl.Expr:
+    """The note of rows without a p."""
+    said = pl.col("note") if "note" in chosen.columns else pl.lit(None, dtype=pl.String)
+    return pl.when(pl.col("p").is_null()).then(said.fill_null("not estimable: no test was made")).alias("why")
+
+
+def _named(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of a table, with ``table``, ``what`` and numbers in ``p`` and ``p_holm``."""
+    return frame.with_columns(pl.col("p", "p_holm").cast(pl.Float64), what=_what(frame), table=pl.lit(name))
 
 
 def _tests(name: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a table that hold a test, with ``table``, ``what`` and numbers in ``p`` and ``p_holm``."""
-    named = frame.with_columns(pl.col("p", "p_holm").cast(pl.Float64), what=_what(frame), table=pl.lit(name))
-    return named.filter(pl.col("p").is_not_null())
+    """The rows of a table that hold a test, named."""
+    return _named(name, frame).filter(pl.col("p").is_not_null())
 
 
 def _lost(tests: pl.DataFrame) -> pl.DataFrame:

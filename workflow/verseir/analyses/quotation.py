@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from verseir.analyses.clusters import no_interval
 from verseir.analyses.paired import (
     FLAT,
     TESTED,
-    TOO_FEW,
     Cell,
     Draws,
     cells,
@@ -148,8 +148,9 @@ def quotation(
             for stratum, chosen in ((QUOTING, quoting), (NOT_QUOTING, ~quoting)):
                 part = inside.rows(chosen)
                 at = {"threshold": threshold, "stratum": stratum}
-                means += _means(part, at, draws, left)
-                pairs += _pairs(part, at, compared, draws, left)
+                none = none_in(stratum, len(runs))
+                means += _means(part, at, none, draws, left)
+                pairs += _pairs(part, at, none, compared, draws, left)
     frame = tidy(pl.DataFrame(means, schema=dict(QUOTATION.columns)))
     place = ["corpus", "query_set", "mode", "threshold"]
     return (
@@ -175,7 +176,14 @@ def sides(cell: Cell, compared: Sequence[Compared]) -> tuple[NDArray[np.float64]
     return cell.values[:, first], cell.values[:, second]
 
 
-def _means(cell: Cell, at: dict[str, Any], draws: Draws, left: str) -> Iterator[dict[str, Any]]:
+def none_in(stratum: str, n_known: int) -> str:
+    """Why nothing is estimable in a stratum without a query, of ``n_known`` queries that have a target."""
+    if not n_known:
+        return "not estimable: no query has a target in this corpus"
+    return f"not estimable: {'no' if stratum == QUOTING else 'every'} query quotes"
+
+
+def _means(cell: Cell, at: dict[str, Any], none: str, draws: Draws, left: str) -> Iterator[dict[str, Any]]:
     n = len(cell.query_ids)
     keys = sorted(cell.columns)
     values = cell.values[:, [cell.columns[key] for key in keys]]
@@ -186,10 +194,9 @@ def _means(cell: Cell, at: dict[str, Any], draws: Draws, left: str) -> Iterator[
     for j, (mode, system, measure) in enumerate(keys):
         why = ""
         if not n:
-            why = f"not estimable: no query is {at['stratum']}"
+            why = none
         elif math.isnan(low[j]):
-            few = n < 2 or (cell.clusters is not None and len(np.unique(cell.clusters)) < 2)
-            why = f"interval {TOO_FEW}" if few else "interval not estimable: every query scores alike"
+            why = no_interval(n, cell.clusters)
         yield {
             "corpus": cell.corpus,
             "query_set": cell.query_set,
@@ -249,22 +256,22 @@ def stratum_note(values: NDArray[np.float64], quoting: NDArray[np.bool_], p: flo
         return FLAT if math.isnan(low) else ""
     for stratum, chosen in ((QUOTING, quoting), (NOT_QUOTING, ~quoting)):
         if not chosen.any():
-            return f"not estimable: no query is {stratum}"
+            return none_in(stratum, len(quoting))
     for stratum, chosen in ((QUOTING, quoting), (NOT_QUOTING, ~quoting)):
         if chosen.sum() < 2:
-            return f"not estimable: only one query is {stratum}"
+            return f"not estimable: only one query {'quotes' if stratum == QUOTING else 'does not quote'}"
     if max(np.ptp(values[quoting]), np.ptp(values[~quoting])) < 1e-12:
         return "not estimable: the outcome does not vary within the strata"
     return "not estimable: the queries of a stratum share one poem"
 
 
 def _pairs(
-    cell: Cell, at: dict[str, Any], compared: list[Compared], draws: Draws, left: str
+    cell: Cell, at: dict[str, Any], none: str, compared: list[Compared], draws: Draws, left: str
 ) -> Iterator[dict[str, Any]]:
     outcomes = compare_columns(*sides(cell, compared), cell.clusters, draws)
     for (mode, measure, a, b, choice), outcome in zip(compared, outcomes, strict=True):
         place = f"{cell.corpus}/{cell.query_set}/{mode}/{at['threshold']}/{at['stratum']}/{measure}"
-        why = f"not estimable: no query is {at['stratum']}" if not cell.query_ids else outcome.note
+        why = outcome.note if cell.query_ids else none
         yield {
             "family": f"quotation-pairs/{place}",
             "corpus": cell.corpus,

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from verseir.analyses.explanation_audit import read_audit
 from verseir.atomic import write_text
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.probes import known_item_probes
 from verseir.queries.load import QuerySet, cross_check, load_query_set
+from verseir.queries.rewrites import limits_of, read_prompts, read_rewrites
 from verseir.systems.sources import require_at_hand
 
 
@@ -31,6 +33,8 @@ def run(args: argparse.Namespace) -> None:
     query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
     faults += _bare_modes(corpora, args.corpora, args.modes)
     faults += _probe_faults(corpora, args.query_sets)
+    faults += _edit_faults(query_sets, args.query_sets)
+    faults += _audit_faults(corpora, args.corpora)
     faults += _absent_encoders(args.encoders)
     for name, query_set in query_sets.items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
@@ -97,6 +101,34 @@ def _probe_faults(corpora: dict[str, Corpus | None], query_sets: dict) -> Iterat
                 yield Fault(f"query set {name}", 0, "probe.n", str(error.args[0]), error.hint)
 
 
+def _edit_faults(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterator[Fault]:
+    """Files of edits that cannot be read, and rewrites of queries that are not there."""
+    for name, spec in sorted(specs.items()):
+        edit = spec.get("edit", {})
+        original = query_sets.get(edit.get("of", ""))
+        try:
+            limits_of(edit, Path())
+            if "endpoint" in edit:
+                read_prompts(Path(edit["endpoint"]["prompt"]))
+            if "path" in edit and original is not None:
+                read_rewrites(Path(edit["path"]), edit["path"], original.queries["query_id"].to_list())
+        except InputFaults as found:
+            yield from found.faults
+        except UserError as error:
+            yield Fault(f"query set {name}", 0, "edit", str(error.args[0]), error.hint)
+
+
+def _audit_faults(corpora: dict[str, Corpus | None], specs: dict) -> Iterator[Fault]:
+    """Files of people's verdicts on explanations that cannot be read, or judge what is not there."""
+    for name, corpus in corpora.items():
+        for source, file in sorted(specs[name].get("audits", {}).items()):
+            if corpus is not None:
+                try:
+                    read_audit(Path(file), file, source, corpus.poems, corpus.explanations)
+                except InputFaults as found:
+                    yield from found.faults
+
+
 def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> Iterator[Fault]:
     """Modes that would index a corpus without any text: their explanations are from a source that it does not have."""
     for name, corpus in corpora.items():
@@ -140,8 +172,12 @@ def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
 
 def _paths(args: argparse.Namespace) -> Iterator[Path]:
     for corpus in args.corpora.values():
-        named = [corpus.get("path"), corpus.get("sources"), *corpus.get("explanations", {}).values()]
+        named = [corpus.get("path"), corpus.get("sources")]
+        named += [*corpus.get("explanations", {}).values(), *corpus.get("audits", {}).values()]
         for path in map(Path, filter(None, named)):
             yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for query_set in args.query_sets.values():
-        yield from map(Path, filter(None, [query_set.get("path"), query_set.get("qrels")]))
+        edit = query_set.get("edit", {})
+        named = [query_set.get("path"), query_set.get("qrels"), edit.get("path"), edit.get("names")]
+        named.append(edit.get("endpoint", {}).get("prompt"))
+        yield from (Path(path) for path in named if isinstance(path, str))

@@ -10,7 +10,7 @@ from verseir.tables import PER_QUERY, POEMS, read_table, write_table
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", required=True)
-    parser.add_argument("--corpora", required=True, nargs="+")
+    parser.add_argument("--corpora", required=True, nargs="*")
     parser.add_argument("--query-sets", required=True, nargs="*", help="known-item query sets")
     parser.add_argument("--success", required=True, help="a query succeeds where this measure is above 0")
     parser.add_argument("--lexical", nargs="*", default=[], help="lexical systems")

@@ -28,6 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         parser.add_argument(f"--{name}", required=name == "leaderboard", help="a table of the study (CSV)")
     parser.add_argument("--main-measures", type=json.loads, required=True, help="JSON: query set -> its main measure")
+    parser.add_argument(
+        "--shown-measures", type=json.loads, help="JSON: the same for tables of analyses, which may hold other measures"
+    )
     parser.add_argument("--measures", nargs="+", required=True, help="measures of tables that show several, in order")
     parser.add_argument("--known-item", nargs="*", default=[], help="known-item query sets")
     parser.add_argument("--thematic", nargs="*", default=[], help="thematic query sets")
@@ -41,17 +44,19 @@ def run(args: argparse.Namespace) -> None:
     def read(path: str | None, table: Table) -> pl.DataFrame:
         return read_table(path, table) if path else pl.DataFrame(schema=dict(table.columns))
 
-    leaderboard, main, mode = read_table(args.leaderboard, LEADERBOARD), args.main_measures, args.base_mode
+    leaderboard = read_table(args.leaderboard, LEADERBOARD).filter(pl.col("mean").is_not_null())
+    main, mode = args.main_measures, args.base_mode
+    shown = args.shown_measures or main
     means, slopes = read(args.quotation, QUOTATION), read(args.slopes, QUOTATION_SLOPES)
     args.output.mkdir(parents=True, exist_ok=True)
     for sheet in (
         spectrum(read(args.spectrum, OVERLAP_SPECTRUM)),
         known_item(leaderboard, read(args.contrasts, CONTRASTS), args.known_item, args.measures),
-        edits(read(args.edits, EDITS), mode, main),
-        mechanism(read(args.mechanism, MECHANISM), main),
+        edits(read(args.edits, EDITS), mode, shown),
+        mechanism(read(args.mechanism, MECHANISM), shown),
         thematic(leaderboard, read(args.moves, RANK_MOVES), main, args.thematic, args.lexical),
         fusion(read(args.fusion, FUSION), read(args.fusion_contrasts, FUSION_CONTRASTS)),
-        thresholds(means, slopes, mode, main),
+        thresholds(means, slopes, mode, shown),
         by_measure(means, slopes, mode, args.threshold, args.measures),
     ):
         write_csv(sheet, args.output / f"{sheet.name}.csv")

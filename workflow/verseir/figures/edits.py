@@ -19,19 +19,10 @@ from verseir.figures.panels import (
     main_rows,
     nothing_to_plot,
 )
+from verseir.orders import edit_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-#: The verses that a half-verse is taken from, in the order of the poem.
-PLACES = ("opening", "middle", "final")
-
-
-def edit_order(edit: str) -> tuple[str, int, str]:
-    """Sort key: edits of one kind together, in the order of the verses that they name, then by name."""
-    kind, _, place = edit.partition("-")
-    return (kind, PLACES.index(place) if place in PLACES else len(PLACES), edit)
 
 
 def plot_edits(edits: pl.DataFrame, mode: str, measures: Mapping[str, str], systems: Iterable[str]) -> Figure:

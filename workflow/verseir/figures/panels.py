@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from verseir.figures.style import SETTINGS, Look, label, looks
-from verseir.palette import FAINT, INK
-from verseir.report.formats import MINUS, NBSP
+from verseir.formats import MINUS, NBSP
+from verseir.palette import FAINT, INK, PAPER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,6 @@ NARROWEST = 1.1
 TALLEST = 300.0
 #: Stands for a blank that no line break parts, while lines are broken.
 GLUE = "\ue000"
-#: What hollow marks are filled with.
-PAPER = "#ffffff"
 MARK_SIZE = 4.6
 
 

@@ -25,8 +25,8 @@ from verseir.figures.panels import (
     wrapped,
 )
 from verseir.figures.style import SETTINGS, Look, label
+from verseir.formats import interval, signed
 from verseir.palette import INK
-from verseir.report.formats import interval, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

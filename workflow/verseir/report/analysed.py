@@ -27,7 +27,7 @@ from verseir.analyses.quoted_spans import QUOTED_SPANS, SPAN_SUCCESS
 from verseir.analyses.variance_shares import VARIANCE_SHARES
 from verseir.report import checks, deployment, evidence, wording
 from verseir.report.panel import Panel
-from verseir.report.spoken import main_measures
+from verseir.report.spoken import analysed_measures, signals
 from verseir.report.wording import Scope
 from verseir.tables import Table, read_table
 
@@ -79,16 +79,13 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     tables = {table.name: read_table(folder / f"{table.name}.csv", table) for table in TABLES}
     if "published" in asked:
         tables[PUBLISHED.name] = read_table(folder / f"{PUBLISHED.name}.csv", PUBLISHED)
-    signals = {
-        name: {"bm25": "lexical", "dense": "dense"}.get(entry["kind"], entry.get("signal", ""))
-        for name, entry in systems.items()
-    }
+    compared = signals(systems)
     scope = Scope(
         asked["base_mode"],
         asked["quoting"],
-        main_measures(study),
-        sorted(name for name in study["systems"] if signals.get(name) == "lexical"),
-        sorted(name for name in study["systems"] if signals.get(name) == "dense"),
+        analysed_measures(study),
+        sorted(name for name in study["systems"] if compared.get(name) == "lexical"),
+        sorted(name for name in study["systems"] if compared.get(name) == "dense"),
     )
     found = [
         wording.spectrum(tables, scope),

@@ -10,15 +10,15 @@ from typing import Any
 import polars as pl
 
 from verseir.faults import UserError
+from verseir.formats import count, quantity
 from verseir.orders import mode_order, register_order
 from verseir.report import effects, sections, sentences
 from verseir.report.analysed import panels
 from verseir.report.effects import Cells
 from verseir.report.figure import inline_svg
-from verseir.report.formats import count, quantity
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
-from verseir.report.spoken import main_measures, shown_sets, synthetic_sets
+from verseir.report.spoken import main_measures, shown_sets, signals, synthetic_sets
 from verseir.report.standings import Standing, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
 
@@ -27,7 +27,7 @@ def build_report(results: Path, template: Path) -> str:
     """The page, as HTML, of the study whose results lie in ``results``.
 
     Raises:
-        UserError: a file of the study is absent or breaks its contract, or the leaderboard has no row.
+        UserError: a file of the study is absent or breaks its contract, or no system searched a query set.
     """
     import jinja2
 
@@ -47,7 +47,7 @@ def build_report(results: Path, template: Path) -> str:
 def report_context(results: Path) -> dict[str, Any]:
     """All that the page shows, ready to be read."""
     manifest = _read_json(results / "manifest.json")
-    study, kinds = manifest["study"], {name: entry["kind"] for name, entry in manifest["systems"].items()}
+    study, kinds = manifest["study"], signals(manifest["systems"])
     tables = {
         table.name: read_table(results / "tables" / f"{table.name}.csv", table)
         for table in (LEADERBOARD, REGISTERS, CONTRASTS, TIES, COSTS, ENCODING)
@@ -57,10 +57,11 @@ def report_context(results: Path) -> dict[str, Any]:
         tables[name] = tables[name].filter(pl.col("query_set").is_in(shown_sets(study)))
     leaderboard, contrasts = tables["leaderboard"], tables["contrasts"]
     if leaderboard.is_empty():
-        raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study measures at least one query set")
+        raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study searches at least one query set")
+    known = pl.col("mean").is_not_null()
     audits = [_read_json(results / "corpora" / corpus / "audit.json") for corpus in sorted(study["corpora"])]
     measures, synthetic = main_measures(study), synthetic_sets(study)
-    found = standings(leaderboard, contrasts, study)
+    found = standings(leaderboard.filter(known), contrasts, study)
     cells = effects.register_cells(tables["registers"], measures, synthetic)
     leads, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds)
     names = {
@@ -73,7 +74,8 @@ def report_context(results: Path) -> dict[str, Any]:
     }
     return {
         "names": sorted(names),
-        "brief": _brief(found, measures, by_corpus, synthetic),
+        "brief": sentences.unmeasured_briefs(leaderboard.filter(~known))
+        + _brief(found, measures, by_corpus, synthetic),
         "title": study.get("title") or study["study"],
         "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
@@ -89,7 +91,7 @@ def report_context(results: Path) -> dict[str, Any]:
         "registers": sections.register_tables(cells, measures),
         "register_names": sorted({place.register for place, _ in cells}, key=register_order),
         "contrasts": sections.contrast_tables(contrasts, study["contrasts"]),
-        "ties": sections.tie_rows(tables["ties"], measures),
+        "ties": sections.tie_rows(tables["ties"].filter(known), measures),
         "costs": sections.cost_rows(tables["costs"]),
         "stages": sections.stage_rows(tables["costs"]),
         "encoding": sections.encoding_rows(tables["encoding"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from verseir.report.formats import count, listing, number
+from verseir.formats import count, listing, number
 from verseir.report.panel import Panel, grid, notes, p, places, share, text, value, whole
 from verseir.report.wording import Scope, Tables
 
@@ -26,9 +26,14 @@ def checks(tables: Tables, scope: Scope) -> Panel:
         for row in spans.filter((pl.col("aspect") == "in other poems") & (pl.col("value") == "unique")).iter_rows(
             named=True
         ):
+            where = f"{row['query_set']}, {row['corpus']}"
+            if not row["n_all"]:
+                told = "whether quoted spans stand in other poems is not estimable"
+                sentences.append(f"No query quotes its poem on {where}: {told}.")
+                continue
+            stand = "stands" if row["n_spans"] == 1 else "stand"
             sentences.append(
-                f"{count(row['n_spans'], 'quoted span')} of {row['n_all']} on {row['query_set']}, {row['corpus']}, "
-                f"{'stands' if row['n_spans'] == 1 else 'stand'} in no other poem."
+                f"{count(row['n_spans'], 'quoted span')} of {row['n_all']} on {where}, {stand} in no other poem."
             )
         grids.append(
             grid(
@@ -109,6 +114,8 @@ def checks(tables: Tables, scope: Scope) -> Panel:
                 ],
             )
         )
+    if not grids:
+        sentences.append("No check could be made: no known-item query set was searched.")
     audit = tables["explanation_audit"]
     if len(audit):
         said = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from verseir.report.formats import count, listing, number, p_phrase, signed
+from verseir.formats import count, listing, number, p_phrase, signed
 from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, text, value, whole
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
@@ -15,14 +15,15 @@ def fusion(tables: Tables, scope: Scope) -> Panel:
     title, names = "Fusion", ["fusion", "fusion_contrasts", "fusion_subsets"]
     frame, contrasts = tables["fusion"], tables["fusion_contrasts"]
     if frame.is_empty():
-        return empty("fusion", title, "no run was there to fuse", names)
+        return empty("fusion", title, "there is no run of a single system on a query set with relevant poems", names)
     sentences = []
-    for row in (
-        contrasts.filter(pl.col("estimate").is_not_null()).sort("corpus", "query_set", "a", "b").iter_rows(named=True)
-    ):
+    for row in contrasts.sort("corpus", "query_set", "a", "b").iter_rows(named=True):
+        pair = f"{row['query_set']} on {row['corpus']}: the best choice {row['a']} against {row['b']}"
+        if row["estimate"] is None:
+            sentences.append(f"{pair}: {row['note']}.")
+            continue
         sentences.append(
-            f"{row['query_set']} on {row['corpus']}: the best choice {row['a']} against {row['b']}: "
-            f"{signed(row['estimate'])} {row['measure']} ({p_phrase('Holm p', row['p_holm'])}); on the very "
+            f"{pair}: {signed(row['estimate'])} {row['measure']} ({p_phrase('Holm p', row['p_holm'])}); on the very "
             f"queries that chose it, {signed(row['in_sample_difference'])}."
         )
     best = grid(
@@ -98,7 +99,9 @@ def protocols(tables: Tables, scope: Scope) -> Panel:
     frame, moves = tables["dissociation"], tables["rank_moves"]
     whole_order = frame.filter(pl.col("left_out").is_null())
     if whole_order.is_empty():
-        return empty("protocols", title, "no corpus has both a known-item and a thematic query set", names)
+        return empty(
+            "protocols", title, "no corpus has both a known-item and a thematic query set that were measured", names
+        )
     sentences = []
     for row in whole_order.filter(pl.col("mode") == scope.base_mode).iter_rows(named=True):
         if row["tau"] is None:

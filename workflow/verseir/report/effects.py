@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from verseir.formats import DECIMALS, known
 from verseir.orders import mode_order, register_order
-from verseir.report.formats import DECIMALS, known
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
-from verseir.report.formats import count, listing
-from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, share, text, value, whole
+from verseir.formats import NOT_ESTIMABLE, count, listing
+from verseir.report.panel import (
+    Column,
+    Panel,
+    empty,
+    grid,
+    notes,
+    ordered,
+    p,
+    places,
+    share,
+    text,
+    value,
+    whole,
+    why_not,
+)
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
 
@@ -19,13 +36,8 @@ def mechanism(tables: Tables, scope: Scope) -> Panel:
     frame = scope.main(tables["mechanism"])
     if frame.is_empty():
         return empty("mechanism", title, "no known-item query set was measured", names)
-    if frame["rho_embedding"].is_null().all() and frame["rho_lexical"].is_null().all():
-        why = frame["note"].drop_nulls().unique().sort().to_list()
-        return empty(
-            "mechanism", title, (why[0] if why else "no overlap was measured").removeprefix("not estimable: "), names
-        )
-    sentences = []
     value_rows = frame.filter(pl.col("against_mode").is_null() & (pl.col("mode") == scope.base_mode))
+    sentences = []
     for (corpus, query_set), part in places_of(value_rows, "corpus", "query_set"):
         words = part.filter(pl.col("better") == "lexical")["system"].sort().to_list()
         near = part.filter(pl.col("better") == "embedding")["system"].sort().to_list()
@@ -34,9 +46,12 @@ def mechanism(tables: Tables, scope: Scope) -> Panel:
             f"nearness of vectors predicts {listing(names)} better than shared words"
             for kind, names in (("words", words), ("near", near)) if names
         ]  # fmt: skip
-        rest = len(part) - len(words) - len(near)
-        if rest:
-            told.append(f"for {count(rest, 'system')} neither is separated from the other")
+        level = len(part.filter(pl.col("better") == "not separated"))
+        if level:
+            told.append(f"for {count(level, 'system')} neither is separated from the other")
+        unknown = part.filter(pl.col("better").is_null())
+        if len(unknown):
+            told.append(f"for {count(len(unknown), 'system')} the comparison is {why_not(unknown)}")
         sentences.append(f"On {query_set}, {corpus}, {listing(told)}.")
     frame = ordered(frame, "corpus", "query_set", "against_mode", "mode", "system")
     rows = grid(
@@ -84,13 +99,7 @@ def models(tables: Tables, scope: Scope) -> Panel:
     terms = terms.filter(pl.col("mode") == scope.base_mode)
     sentences = []
     for row in fits.filter(pl.col("mode") == scope.base_mode).sort("model").iter_rows(named=True):
-        state = "converged" if row["converged"] else "did not converge"
-        state += ", with separation" if row["separated"] else ""
-        note = f" ({row['note']})" if row["note"] else ""
-        sentences.append(
-            f"Model {row['model']}: {count(row['n_rows'], 'row')} of {count(row['n_queries'], 'query', 'queries')} "
-            f"and {count(row['n_systems'], 'system')}; {state}{note}."
-        )
+        sentences.append(f"Model {row['model']}: {_fitted(row)}.")
     slopes = ordered(terms.filter(pl.col("term").str.starts_with("containment")), "model", "term", "kind")
     table = grid(
         slopes,
@@ -128,15 +137,32 @@ def models(tables: Tables, scope: Scope) -> Panel:
     )
 
 
+def _fitted(row: Mapping[str, Any]) -> str:
+    """How the fit of one model went."""
+    note = row["note"] or ""
+    if note.startswith(NOT_ESTIMABLE):
+        return note
+    state = "converged" if row["converged"] else "did not converge"
+    state += ", with separation" if row["separated"] else ""
+    size = f"{count(row['n_rows'], 'row')} of {count(row['n_queries'], 'query', 'queries')}"
+    return f"{size} and {count(row['n_systems'], 'system')}; {state}{f' ({note})' if note else ''}"
+
+
 def sameness(tables: Tables, scope: Scope) -> Panel:
     """Which systems are shown to be level."""
     title, frame = "Level, different, or not told apart", scope.main(tables["equivalence"])
     if frame.is_empty():
-        return empty("sameness", title, "there are no two systems to compare", ["equivalence"])
-    frame = ordered(frame.filter(pl.col("mode") == scope.base_mode), "corpus", "query_set", "stratum", "a", "b")
+        return empty("sameness", title, "no two systems were measured on one query set", ["equivalence"])
+    frame = frame.filter(pl.col("mode") == scope.base_mode)
+    if frame.is_empty():
+        why = f"no two systems were measured on one query set in mode {scope.base_mode}"
+        return empty("sameness", title, why, ["equivalence"])
+    frame = ordered(frame, "corpus", "query_set", "stratum", "a", "b")
     sentences = []
     for (statement,), part in places_of(frame, "statement"):
-        sentences.append(f"{statement[0].upper()}{statement[1:]}: {len(part)} of {count(len(frame), 'comparison')}.")
+        told = f"{statement[0].upper()}{statement[1:]}: {len(part)} of {count(len(frame), 'comparison')}"
+        without = part["low"].null_count()
+        sentences.append(told + (f", {without} of them {NOT_ESTIMABLE}." if without else "."))
     table = grid(
         frame,
         "Differences with 90% intervals against the margin",
@@ -167,11 +193,7 @@ def corrections(tables: Tables) -> Panel:
     sentences = []
     for name, whose in said.items():
         for row in frame.filter(pl.col("table") == name).iter_rows(named=True):
-            nominal = count(row["n_nominal"], "nominally significant test")
-            sentences.append(
-                f"{whose}, {row['n_after_holm']} of {nominal} remain significant after Holm's correction "
-                f"({count(row['n_tests'], 'test')} in {count(row['n_families'], 'family', 'families')})."
-            )
+            sentences.append(f"{whose}, {_surviving(row)}.")
     what = [text("family", "Family"), text("table", "Table"), text("what", "Test"), p("p", "p"), p()]
     columns = [
         text("table", "Table"),
@@ -183,7 +205,21 @@ def corrections(tables: Tables) -> Panel:
     ]
     grids = [grid(frame, "Tests with p below 0.05, before and after Holm's correction within families", columns)]
     if len(declared):
-        grids.append(grid(declared, "The declared families", [*what, whole("family_size", "Tests")]))
+        grids.append(grid(declared, "The declared families", [*what, whole("family_size", "Tests"), notes(declared)]))
     if 0 < len(lost) <= LISTED:
         grids.append(grid(lost, "The tests that do not survive", what))
     return Panel("corrections", "How many tests survive correction", "", sentences, grids, names)
+
+
+def _surviving(row: Mapping[str, Any]) -> str:
+    """How many nominally significant tests of one row of MULTIPLICITY remain so."""
+    size = f"{count(row['n_tests'], 'test')} in {count(row['n_families'], 'family', 'families')}"
+    if not row["n_tests"]:
+        return "no test could be made"
+    if not row["n_nominal"]:
+        return f"none has p below 0.05 ({size})"
+    nominal, left = row["n_nominal"], row["n_after_holm"]
+    told = f"{left or 'none'} of {nominal:,} nominally significant tests {'remains' if left == 1 else 'remain'}"
+    if nominal == 1:
+        told = f"the one nominally significant test {'remains' if left else 'does not remain'}"
+    return f"{told} significant after Holm's correction ({size})"

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from verseir.palette import FAINT, INK, SERIES
+from verseir.palette import FAINT, INK, PAPER, SERIES
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 
@@ -46,6 +46,6 @@ def inline_svg(text: str, title: str, description: str, name: str = "figure") ->
         element.text = said
         root.insert(0, element)
     markup = ElementTree.tostring(root, encoding="unicode")
-    inks = {INK: "var(--ink)", FAINT: "var(--rule)"}
+    inks = {INK: "var(--ink)", FAINT: "var(--rule)", PAPER: "var(--paper)"}
     inks |= {colour: f"var(--series-{place}, {colour})" for place, colour in enumerate(SERIES)}
     return Markup(re.sub("|".join(map(re.escape, inks)), lambda found: inks[found.group()], markup))

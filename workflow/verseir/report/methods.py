@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from verseir.report.formats import listing
+from verseir.formats import listing
 
 #: Packages that a reader asks for first; all are in the manifest.
 NAMED = ("bm25s", "numpy", "polars", "scipy", "statsmodels", "sentence-transformers", "torch", "ir_measures")

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from verseir.formats import NOT_ESTIMABLE, interval, known, number, p_value, percent, signed
 from verseir.orders import mode_order, register_order
-from verseir.report.formats import NOT_ESTIMABLE, interval, known, number, p_value, percent, signed
 from verseir.report.sections import Cell
 
 
@@ -111,6 +111,13 @@ def _ranked(value: Any, order: Callable[[Any], Any] | None) -> tuple[bool, Any]:
     if value is None:
         return False, ""
     return True, order(value) if order else value
+
+
+def why_not(rows: pl.DataFrame) -> str:
+    """``not estimable: ...``, by the note that most of ``rows`` have."""
+    said = rows["note"].drop_nulls().value_counts().sort("count", "note", descending=[True, False])
+    reason = said["note"][0].partition("; ")[0].rpartition(f"{NOT_ESTIMABLE}: ")[2] if len(said) else ""
+    return f"{NOT_ESTIMABLE}: {reason}" if reason else NOT_ESTIMABLE
 
 
 def empty(id: str, title: str, why: str, tables: list[str]) -> Panel:

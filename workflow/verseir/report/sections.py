@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from verseir.orders import mode_order
-from verseir.report import effects
-from verseir.report.effects import Cells
-from verseir.report.formats import (
+from verseir.formats import (
     NOT_ESTIMABLE,
     count,
     interval,
@@ -23,6 +20,9 @@ from verseir.report.formats import (
     quantity,
     signed,
 )
+from verseir.orders import mode_order
+from verseir.report import effects
+from verseir.report.effects import Cells
 from verseir.report.silent import silent_measures
 from verseir.report.spoken import synthetic_sets
 from verseir.report.standings import NOT_SEPARATED, Standing
@@ -322,11 +322,11 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
     ]
     sets, synthetic = [], synthetic_sets(study)
     for name in sorted(study["query_sets"]):
-        n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=0)
+        n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=None)
         purpose = study["query_sets"][name].get("purpose", name)
         if name in synthetic:
             purpose = "synthetic probes drawn from the poems"
-        facts = [*([purpose] if purpose != name else []), *([count(n, "query", "queries")] if n else [])]
+        facts = [*([purpose] if purpose != name else []), *_size(n, study["query_sets"][name])]
         sets.append(f"{name} ({', '.join(facts)})" if facts else name)
     modes = sorted(set(leaderboard["mode"]), key=mode_order)
     who = f"do {len(systems)} systems ({listing(systems)})" if len(systems) > 1 else f"does {systems[0]}"
@@ -336,12 +336,26 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
         f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
         f"Indexed: {listing([_mode(name, study['modes']) for name in modes])}.",
     ]
+    base = study["analyses"]["base_mode"]
+    bare = sorted(name for name, corpus in study["corpora"].items() if base not in corpus.get("modes", [base]))
+    if bare:
+        told.append(
+            f"{listing(bare)} {'is' if len(bare) == 1 else 'are'} not indexed in mode {base}, which the parts on what "
+            "results depend on show: the tables have what was measured in other modes."
+        )
     if synthetic:
         told.append(
             f"The queries of {listing(synthetic)} are synthetic. They tell whether a system finds a poem by words that "
             "it holds, and nothing of what readers ask."
         )
     return told
+
+
+def _size(n: int | None, query_set: Mapping[str, Any]) -> list[str]:
+    """How many queries of a set were measured, of those that stand for themselves."""
+    if n is None:
+        return [] if query_set.get("purpose") == "edited" else ["which no system searched"]
+    return [count(n, "query", "queries") if n else "none with a relevant poem"]
 
 
 def _mode(name: str, modes: Mapping[str, Sequence[str]]) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
+from verseir.formats import count, interval, known, listing, moved, number, ordinal, p_phrase, signed
 from verseir.report import effects
 from verseir.report.effects import Cells, Change, Place, Rivalry
-from verseir.report.formats import count, interval, known, listing, moved, number, ordinal, p_phrase, signed
 from verseir.report.standings import NOT_SEPARATED, NOT_TESTED, SEPARATED, Gap, Standing
 
 #: How many systems a sentence names with their numbers before it refers to the table.
@@ -35,7 +37,12 @@ class Finding:
 
 def scored(row: Mapping[str, Any]) -> str:
     """``0.746 [0.701, 0.789]``."""
-    return f"{number(row['mean'])} {interval(row['ci_low'], row['ci_high'])}"
+    return _with_interval(row["mean"], row["ci_low"], row["ci_high"])
+
+
+def _with_interval(mean: float, low: float | None, high: float | None) -> str:
+    ends = interval(low, high)
+    return f"{number(mean)} {ends if known(low, high) else f'({ends})'}"
 
 
 # Who leads.
@@ -45,10 +52,11 @@ def lead_finding(standing: Standing) -> Finding:
     """Who leads one query set in one mode, and whether the lead is established."""
     leader = standing.leader
     best = [score.system for score in standing.leaders]
-    mean = f"{number(leader.mean)} {interval(leader.low, leader.high)}"
+    mean = _with_interval(leader.mean, leader.low, leader.high)
     highest = f"{leader.system} has the highest mean, {mean}"
     if len(best) > 1:
         each = listing([f"{score.system} {interval(score.low, score.high)}" for score in standing.leaders])
+        each = each if any(known(score.low) for score in standing.leaders) else interval(None, None)
         highest = f"{listing(best)} have the highest mean, {number(leader.mean)} ({each}), so none leads alone"
     about = f"mode {standing.mode}"
     separated, level, untested = (standing.among(state) for state in (SEPARATED, NOT_SEPARATED, NOT_TESTED))
@@ -99,6 +107,15 @@ def _gaps(gaps: Sequence[Gap]) -> str:
     if len(gaps) <= NAMED:
         return listing([told(gap) for gap in gaps])
     return f"{listing([gap.system for gap in gaps])} (nearest: {told(gaps[0])})"
+
+
+def unmeasured_briefs(leaderboard: pl.DataFrame) -> list[str]:
+    """In one sentence each: the query sets of which no mean is estimable, and why."""
+    places = leaderboard.select("corpus", "query_set", "note").unique().sort("query_set", "corpus")
+    return [
+        f"{query_set[0].upper()}{query_set[1:]} queries of {corpus}: {note}."
+        for corpus, query_set, note in places.iter_rows()
+    ]
 
 
 def lead_brief(found: Sequence[Standing], synthetic: bool = False) -> str:
@@ -179,7 +196,7 @@ def register_findings(cells: Cells, corpus: str, mode: str, kinds: Mapping[str, 
     else:
         sentences = [f"Highest mean: {listing(told)}."]
     single = sorted(name for name in systems if kinds.get(name) != "fusion")
-    for lexical in (name for name in single if kinds.get(name) == "bm25" and len(single) > 1):
+    for lexical in (name for name in single if kinds.get(name) == "lexical" and len(single) > 1):
         sentences.append(_ranks(cells, places, mode, lexical, single, len(single) < len(systems)))
     return [Finding(f"mode {mode}", verdict, " ".join(sentence for sentence in sentences if sentence))]
 
@@ -204,13 +221,13 @@ def name_of(place: Place, places: Sequence[Place]) -> str:
 def wording_findings(cells: Cells, corpus: str, mode: str | None, kinds: Mapping[str, str]) -> list[Finding]:
     """Whether the lexical systems lead while wording is remembered and fall behind where it is not."""
     about = "wording and the lexical system"
-    lexicals = sorted(name for name, kind in kinds.items() if kind == "bm25")
+    lexicals = sorted(name for name, kind in kinds.items() if kind == "lexical")
     dense = sorted(name for name, kind in kinds.items() if kind == "dense")
     if not (mode and lexicals and dense):
         missing = (
             "a mode that indexes the verses alone"
             if not mode
-            else "a BM25 system"
+            else "a lexical system"
             if not lexicals
             else "a dense encoder"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from verseir.report.formats import DECIMALS, count, listing
+from verseir.formats import DECIMALS, count, listing
 from verseir.report.standings import Standing
 
 #: Measures that see only whether a poem is within the cut: one that holds the whole corpus leaves them nothing to see.

@@ -26,6 +26,12 @@ def main_measures(study: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def analysed_measures(study: Mapping[str, Any]) -> dict[str, str]:
+    """The measure that the analyses are spoken of by, for each query set: its main one, or the first that they have."""
+    own = study["analyses"]["measures"]
+    return {query_set: name if name in own else own[0] for query_set, name in main_measures(study).items()}
+
+
 def _covers(family: Mapping[str, Any], query_set: str) -> bool:
     return query_set in family.get("query_sets", [query_set])
 
@@ -33,6 +39,12 @@ def _covers(family: Mapping[str, Any], query_set: str) -> bool:
 def synthetic_sets(study: Mapping[str, Any]) -> list[str]:
     """Names of the query sets that are probes drawn from the poems, sorted."""
     return sorted(name for name, query_set in study["query_sets"].items() if "probe" in query_set)
+
+
+def signals(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What each system compares: ``lexical``, ``dense`` or ``fusion``; empty for an imported one that does not say."""
+    kinds = {"bm25": "lexical", "dense": "dense", "fusion": "fusion"}
+    return {name: kinds.get(entry["kind"], entry.get("signal", "")) for name, entry in systems.items()}
 
 
 def shown_sets(study: Mapping[str, Any]) -> list[str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from verseir.formats import DECIMALS, known
 from verseir.orders import mode_order
-from verseir.report.formats import DECIMALS, known
 
 ALPHA = 0.05
 SEPARATED, NOT_SEPARATED, NOT_TESTED = "separated", "not separated", "not tested"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from verseir.report.formats import count, known, listing, percent, signed
-from verseir.report.panel import Panel, empty, grid, notes, ordered, p, places, share, text, value, whole
+from verseir.formats import NOT_ESTIMABLE, count, known, listing, percent, signed
+from verseir.report.panel import Panel, empty, grid, notes, ordered, p, places, share, text, value, whole, why_not
 
 Tables = Mapping[str, pl.DataFrame]
 
@@ -61,13 +61,9 @@ def spectrum(tables: Tables, scope: Scope) -> Panel:
         wide = wide.join(_renamed(part, name), on=keys[:3], how="left")
     wide = wide.join(_renamed(near, "near"), on=keys[:3], how="left")
     wide = ordered(wide, "corpus", "query_set", "register")
-    sentences = [
-        f"Of {query_set} on {corpus}, {percent(row['quoting'])} of {count(row['n_queries'], 'query', 'queries')} share "
-        f"{count(int(quoting.split()[2]), 'word')} in a row with their poem, and a query holds on average "
-        f"{percent(row['contained'])} of its words in common with it."
-        for (corpus, query_set), part in places_of(wide.filter(pl.col("register") == "all"), "corpus", "query_set")
-        for row in part.iter_rows(named=True)
-    ]
+    words = count(int(quoting.split()[2]), "word")
+    whole_sets = wide.filter(pl.col("register") == "all")
+    sentences = [_carried(row, words) for row in whole_sets.sort("corpus", "query_set").iter_rows(named=True)]
     columns = [
         *places(wide, "corpus"),
         text("query_set", "Query set"),
@@ -90,6 +86,16 @@ def spectrum(tables: Tables, scope: Scope) -> Panel:
     )
 
 
+def _carried(row: Mapping[str, Any], words: str) -> str:
+    """How many queries of a set quote so many ``words``, and how much of a query is in its poem."""
+    share = "shares" if row["n_queries"] == 1 else "share"
+    return (
+        f"Of {row['query_set']} on {row['corpus']}, {percent(row['quoting'])} of "
+        f"{count(row['n_queries'], 'query', 'queries')} {share} {words} in a row with the poem, and a query holds on "
+        f"average {percent(row['contained'])} of its words in common with it."
+    )
+
+
 def _renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     keys = ["corpus", "query_set", "register"]
     ends = {"mean": name, "ci_low": f"{name}_low", "ci_high": f"{name}_high"}
@@ -106,29 +112,11 @@ def quotation(tables: Tables, scope: Scope) -> Panel:
         return empty("quotation", title, "no known-item query set was measured in the base mode", names)
     sentences = []
     for (corpus, query_set), part in places_of(slopes, "corpus", "query_set"):
-        own = part.filter(pl.col("b").is_null() & pl.col("estimate").is_not_null()).sort(
-            "estimate", "a", descending=True
-        )
-        if own.is_empty():
-            why = part["note"].drop_nulls().to_list()
-            sentences.append(f"On {query_set}, {corpus}, slopes are not estimable" + (f" ({why[0]})." if why else "."))
-            continue
-        first, last = own.row(0, named=True), own.row(-1, named=True)
-        told = (
-            f"On {query_set}, {corpus}, {first['a']} gains most from a quotation: {signed(first['estimate'])} "
-            f"{first['measure']}"
-        )
-        if len(own) > 1:
-            told += f"; {last['a']} gains least: {signed(last['estimate'])}"
-        sentences.append(told + ".")
-        pairs = part.filter(pl.col("b").is_not_null() & (pl.col("a").is_in(scope.lexical)))
-        steeper = pairs.filter((pl.col("p_holm") < 0.05) & (pl.col("estimate") > 0))
-        if len(pairs):
-            which = f": {listing(steeper['b'].to_list())}" if len(steeper) else ""
-            sentences.append(
-                f"{listing(sorted(pairs['a'].unique()))} depends on quotation more than {len(steeper)} of "
-                f"{count(len(pairs), 'other system')} after Holm's correction{which}."
-            )
+        own = part.filter(pl.col("b").is_null())
+        sentences.append(f"On {query_set}, {corpus}, {_gains(own)}.")
+        if own["estimate"].count():
+            pairs = part.filter(pl.col("b").is_not_null(), pl.col("a").is_in(scope.lexical))
+            sentences += [_steeper(str(lexical), rest) for (lexical,), rest in places_of(pairs, "a")]
     wide = means.pivot(
         "stratum", index=["corpus", "query_set", "system", "measure"], values=["mean", "ci_low", "ci_high", "n_queries"]
     )
@@ -208,11 +196,38 @@ def quotation(tables: Tables, scope: Scope) -> Panel:
     )
 
 
+def _gains(slopes: pl.DataFrame) -> str:
+    """Which system gains most from a quotation, and which least, from the slopes of the systems of one place."""
+    own = slopes.filter(pl.col("estimate").is_not_null()).sort("estimate", "a", descending=True)
+    if own.is_empty():
+        return f"slopes are {why_not(slopes)}"
+    first, last = own.row(0, named=True), own.row(-1, named=True)
+    gain = f"{signed(first['estimate'])} {first['measure']}"
+    if len(own) == 1:
+        return f"the slope of {first['a']} is {gain}"
+    if signed(first["estimate"]) == signed(last["estimate"]):
+        return f"the slope of every system is {gain}"
+    return f"{first['a']} gains most from a quotation: {gain}; {last['a']} gains least: {signed(last['estimate'])}"
+
+
+def _steeper(lexical: str, pairs: pl.DataFrame) -> str:
+    """How many systems a lexical one depends on quotation more than, of those that it could be tested against."""
+    unknown = pairs.filter(pl.col("p").is_null())
+    if len(unknown) == len(pairs):
+        return f"Whether {lexical} depends on quotation more than other systems is {why_not(unknown)}."
+    steeper = pairs.filter((pl.col("p_holm") < 0.05) & (pl.col("estimate") > 0))["b"].sort().to_list()
+    which = f": {listing(steeper)}" if steeper else ""
+    of = f"{len(steeper) or 'none'} of {count(len(pairs), 'other system')}"
+    but = f" ({count(len(unknown), 'comparison')} {NOT_ESTIMABLE})" if len(unknown) else ""
+    return f"{lexical} depends on quotation more than {of} after Holm's correction{which}{but}."
+
+
 def edits(tables: Tables, scope: Scope) -> Panel:
     """The same queries with other wording."""
     title, names = "The same queries, edited", ["edits", "edit_lengths"]
     frame = scope.main(tables["edits"].filter(pl.col("mode") == scope.base_mode))
-    if frame.is_empty():
+    lengths = tables["edit_lengths"]
+    if lengths.is_empty():
         return empty("edits", title, "the study has no edited query set", names)
     changes = ordered(frame.filter(pl.col("effect") == "change"), "corpus", "source_query_set", "query_set", "a")
     sentences = []
@@ -224,8 +239,10 @@ def edits(tables: Tables, scope: Scope) -> Panel:
         sentences.append(
             f"{query_set} on {corpus} ({size}) changes {head['measure']} by: {listing(told)}."
             if told
-            else f"{query_set} on {corpus}: not estimable."
+            else f"{query_set} on {corpus}: {why_not(part)}."
         )
+    for query_set in sorted(set(lengths["query_set"]) - set(changes["query_set"])):
+        sentences.append(f"{query_set}: {_no_change(lengths.filter(pl.col('query_set') == query_set), scope)}.")
     effects = grid(
         changes,
         f"What each edit changes, edited minus original, mode {scope.base_mode}",
@@ -260,7 +277,6 @@ def edits(tables: Tables, scope: Scope) -> Panel:
             notes(between),
         ],
     )
-    lengths = tables["edit_lengths"]
     sizes = grid(
         lengths,
         "Length of the queries",
@@ -278,11 +294,20 @@ def edits(tables: Tables, scope: Scope) -> Panel:
         title,
         "Edits change the words of a query and not the poem that it asks for, so each query is compared with itself.",
         sentences,
-        [effects, *([others] if len(between) else []), *([sizes] if len(lengths) else [])],
+        [*([effects] if len(changes) else []), *([others] if len(between) else []), sizes],
         names,
         "edits",
         "Change of each system's mean under each edit, with 95% intervals.",
     )
+
+
+def _no_change(lengths: pl.DataFrame, scope: Scope) -> str:
+    """Why an edited set has no change in the base mode, from its EDIT_LENGTHS."""
+    if lengths["n"].sum():
+        both = f"both it and {lengths['source_query_set'][0]}"
+        return f"{NOT_ESTIMABLE}: no system searched {both} in mode {scope.base_mode}"
+    rejected = lengths["n_rejected"].sum()
+    return why_not(lengths) + (f" ({rejected} rejected)" if rejected else "")
 
 
 def augmentation(tables: Tables, scope: Scope) -> Panel:
@@ -290,19 +315,14 @@ def augmentation(tables: Tables, scope: Scope) -> Panel:
     title, names = "What explanations in the index do", ["augmentation", "augmentation_by_quotation"]
     frame = scope.main(tables["augmentation"])
     if frame.is_empty():
-        return empty("augmentation", title, f"the study has no mode beside {scope.base_mode}", names)
+        return empty("augmentation", title, f"no system was measured in mode {scope.base_mode} and in another", names)
     frame = ordered(frame, "corpus", "query_set", "register", "mode", "system")
     sentences = []
     for (corpus, query_set, mode), part in places_of(
         frame.filter(pl.col("estimate").is_not_null()), "corpus", "query_set", "mode"
     ):
-        best, worst = (part.sort("estimate", "system", descending=down).row(0, named=True) for down in (True, False))
-        place = lambda row: row["system"] + ("" if row["register"] == "all" else f" on {row['register']} queries")  # noqa: E731
-        sentences.append(
-            f"Mode {mode} in place of {best['base_mode']}, {query_set} on {corpus}: from "
-            f"{signed(worst['estimate'])} ({place(worst)}) to {signed(best['estimate'])} ({place(best)}) "
-            f"{best['measure']}."
-        )
+        lead = f"Mode {mode} in place of {part['base_mode'][0]}, {query_set} on {corpus}"
+        sentences.append(f"{lead}: {part['measure'][0]} changes by {_range(part)}.")
     table = grid(
         frame,
         f"Every mode against {scope.base_mode}",
@@ -346,3 +366,18 @@ def augmentation(tables: Tables, scope: Scope) -> Panel:
         "augmentation",
         "Change of each mode against the base mode, by register and system, with 95% intervals.",
     )
+
+
+def _range(changes: pl.DataFrame) -> str:
+    """The lowest change and the highest, and whose they are."""
+
+    def named(row: Mapping[str, Any]) -> str:
+        where = "" if row["register"] == "all" else f" on {row['register']} queries"
+        return f"{signed(row['estimate'])} ({row['system']}{where})"
+
+    best, worst = (changes.sort("estimate", "system", descending=down).row(0, named=True) for down in (True, False))
+    if len(changes) == 1:
+        return named(best)
+    if signed(best["estimate"]) == signed(worst["estimate"]):
+        return f"{signed(best['estimate'])} for every system"
+    return f"{named(worst)} to {named(best)}"

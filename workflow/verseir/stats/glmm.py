@@ -27,6 +27,8 @@ WIDEST = 30.0
 LOOSEST = 10.0
 #: Relative changes of the log-likelihood at which gpboost stops: the second where the first was not enough.
 TOLERANCES = (1e-10, 1e-14)
+#: A variance below this share of the largest one is 0 but for rounding.
+NO_VARIANCE = 1e-13
 
 
 class Estimate(NamedTuple):
@@ -73,8 +75,9 @@ class Coefficients:
     def combine(self, weights: Mapping[str, float], level: float = 0.95) -> Estimate:
         """The weighted sum of coefficients with its standard error, interval and Wald test.
 
-        All NaN where the model has no estimates or lacks one of the columns; no p where the standard error is above
-        ``LOOSEST``: there it has grown faster than the estimate (Hauck and Donner, 1977).
+        All NaN where the model has no estimates or lacks one of the columns; the estimate alone where its variance is
+        0, as a robust one is where all clusters bear alike on it; no p where the standard error is above ``LOOSEST``:
+        there it has grown faster than the estimate (Hauck and Donner, 1977).
         """
         if not self.usable or not set(weights) <= set(self.names):
             return Estimate(*[np.nan] * 5)
@@ -82,7 +85,10 @@ class Coefficients:
         for name, weight in weights.items():
             vector[self.names.index(name)] = weight
         estimate = float(vector @ self.estimates)
-        se = float(np.sqrt(vector @ self.covariance @ vector))
+        variance = float(vector @ self.covariance @ vector)
+        if variance <= NO_VARIANCE * np.diag(self.covariance).max():
+            return Estimate(estimate, *[np.nan] * 4)
+        se = float(np.sqrt(variance))
         reach = float(stats.t.ppf((1 + level) / 2, self.df)) * se
         p = two_sided(estimate / se, self.df) if se <= LOOSEST else np.nan
         return Estimate(estimate, se, estimate - reach, estimate + reach, p)
@@ -124,7 +130,7 @@ def prepare(
     used, dropped = named(kept, names), named([j for j in range(x.shape[1]) if j not in kept], names)
     x = np.ascontiguousarray(x[:, kept])
     if not len(y):
-        return x, used, dropped, "no rows"
+        return x, used, dropped, "no outcome to model"
     if np.ptp(y) == 0:
         return x, used, dropped, f"separated: the outcome is always {y[0]:.0f}"
     separating = separating_columns(y, x)

@@ -12,8 +12,8 @@ from scipy import stats
 from verseir.stats.bootstrap import bca_interval, cluster_sums
 from verseir.stats.resampling import resample_counts
 
-#: How many shuffled labels are held at a time.
-HELD = 500_000
+#: How many shuffled labels are held at a time: what is reckoned from them fits into a processor's cache.
+HELD = 100_000
 
 
 class Strata(NamedTuple):
@@ -97,7 +97,7 @@ def two_strata(
 
 
 def _welch(values: NDArray[np.float64], first: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """p of the t test of Welch (1947), from moments: a column that is constant in one stratum is no cause for warning."""
+    """p of the t test of Welch (1947), from moments: one constant stratum is no cause for a warning."""
     moments = [(part.mean(axis=0), part.std(axis=0, ddof=1), len(part)) for part in (values[first], values[~first])]
     return stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=False).pvalue
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from verseir.figures.edits import edit_order
-from verseir.orders import mode_order
-from verseir.report.formats import DECIMALS, MINUS, interval, known, number, p_value, percent, signed
+from verseir.formats import DECIMALS, MINUS, interval, known, number, p_value, percent, signed
+from verseir.orders import edit_order, mode_order
 from verseir.typeset.sheet import NUMBERS, WORDS, Cell, Column, Sheet
 
 #: A value or an interval that is not there.

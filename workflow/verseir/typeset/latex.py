@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from verseir.atomic import atomic_path
-from verseir.report.formats import MINUS, NBSP
+from verseir.formats import MINUS, NBSP
 from verseir.typeset.sheet import LONG_WORDS, NUMBERS, WORDS, Cell, Column, Sheet
 
 #: Characters that LaTeX would take for something else, or that its first fonts lack.
@@ -22,13 +22,13 @@ _SPECIAL = str.maketrans(
         "_": r"\_",
         "{": r"\{",
         "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
+        "~": r"\~{}",
+        "^": r"\^{}",
         "<": "$<$",
         ">": "$>$",
         "|": "$|$",
         '"': "''",
-        "`": r"\textasciigrave{}",
+        "`": r"\`{}",
         MINUS: "$-$",
         NBSP: "~",
         "†": r"$^\dagger$",

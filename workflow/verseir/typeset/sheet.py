@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from verseir.atomic import atomic_path
-from verseir.report.formats import NBSP
+from verseir.formats import NBSP
 
 #: Alignments of columns, as LaTeX names them.
 WORDS, NUMBERS, LONG_WORDS = "l", "r", r"p{0.3\textwidth}"

@@ -13,8 +13,8 @@ from verseir.analyses.fusion_search import SELECTIONS
 from verseir.analyses.mechanism import EMBEDDING, LEXICAL
 from verseir.analyses.overlap_spectrum import ALL
 from verseir.figures.panels import main_rows
+from verseir.formats import DECIMALS, signed
 from verseir.orders import mode_order, register_order
-from verseir.report.formats import DECIMALS, signed
 from verseir.typeset.cells import cells, columns, p_of, places, plain, reasons, share, sheet, value, versus, with_best
 from verseir.typeset.sheet import LONG_WORDS, NUMBERS, Cell, Column, Sheet
 
@@ -73,7 +73,7 @@ def known_item(
         "Known-item retrieval: means with 95% intervals, the highest in bold.",
         columns("corpus, query set, mode, queries, system", shown),
         printed,
-        "no known-item query set was searched",
+        "no known-item query set was searched and judged",
         notes,
         parts=2,
         blocks=2,

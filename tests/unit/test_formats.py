@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verseir.report.formats import (
+from verseir.formats import (
     count,
     interval,
     listing,

@@ -1,0 +1,387 @@
+"""Studies in which little or nothing can be estimated: tables, figures and the report say so, and say why."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from degenerate import Asked, Degenerate, far, first, near, never, quoted_first
+
+from verseir import analyses, tables
+from verseir.tables import Table, read_table
+
+WORDS, VECTORS = {"signal": "lexical"}, {"signal": "dense"}
+EAST = {"corpora": ["east"]}
+THEMATIC = {"purpose": "thematic"}
+LATER = {"judged": "later"}
+
+PUBLISHED = """
+source: nowhere
+title: A paper
+read_from: itself
+figures:
+  - id: slope
+    place: p. 1
+    quantity: a slope
+    printed: "0.5"
+    unit: score
+    lookup: {table: quotation_slopes, where: {query_set: one, threshold: 3, measure: MRR}, value: estimate}
+  - id: change
+    place: p. 2
+    quantity: a change
+    printed: "0.5"
+    unit: score
+    lookup: {table: edits, where: {query_set: cut}, value: estimate}
+"""
+
+
+def every(i: int) -> bool:
+    return True
+
+
+def none(i: int) -> bool:
+    return False
+
+
+def every_other(i: int) -> bool:
+    return i % 2 == 1
+
+
+def register(i: int) -> str:
+    return "quoting" if i % 2 else "abstract"
+
+
+def edited(source: str, rule: str, **options: str) -> tuple[None, dict[str, Any]]:
+    """A query set that is made from another on the corpus ``east``."""
+    return None, EAST | {"edit": {"of": source, "rule": rule, **options}}
+
+
+def many_sets(folder: Path) -> Degenerate:
+    """Query sets of every odd kind; a corpus that says nothing of its poems, and one without the base mode."""
+    return Degenerate(
+        folder,
+        corpora={
+            "east": {},
+            "plain": {"bare": True, "explained": False, "modes": ["verse"]},
+            "west": {"modes": ["ai"]},
+        },
+        query_sets={
+            "mixed": (Asked(8, every_other, register=register), EAST),
+            "quoting": (Asked(6, every), EAST),
+            "not-quoting": (Asked(6, none), EAST),
+            "single": (Asked(1, every), EAST),
+            "one-poem": (Asked(6, every_other, poem=lambda i: 3), EAST),
+            "several": (Asked(6, every_other, also=2), EAST),
+            "both": (Asked(6, every_other, register=register), {"corpora": ["east", "plain"]}),
+            "elsewhere": (Asked(6, every_other), {"corpora": ["west"]}),
+            "later": (Asked(4, every_other, judged=False), EAST | THEMATIC | LATER),
+            "known-later": (Asked(4, every_other, judged=False), EAST | LATER),
+            "themes": (Asked(4, none, also=3), EAST | THEMATIC | {"register": "thematic"}),
+        },
+        systems={
+            "words": (quoted_first, WORDS),
+            "near": (near, VECTORS),
+            "far": (far, VECTORS),
+            "unsigned": (near, {}),
+            "fused": (None, {"kind": "fusion", "arms": ["words", "near"]}),
+        },
+    )
+
+
+def constant(folder: Path) -> Degenerate:
+    """Every system finds every poem at once, or none."""
+    return Degenerate(
+        folder,
+        corpora={"east": {}},
+        query_sets={"found": (Asked(6, every_other, register=register), EAST)},
+        systems={
+            "words": (first, WORDS),
+            "near": (first, VECTORS),
+            "far": (never, VECTORS),
+            "farther": (never, VECTORS),
+        },
+    )
+
+
+def alone(folder: Path) -> Degenerate:
+    """One system; one query; edited sets without a query; declared families and printed figures that it cannot tell."""
+    project = Degenerate(
+        folder,
+        corpora={"east": {"modes": ["verse"]}},
+        query_sets={
+            "one": (Asked(1, every, more=False), EAST),
+            "not-quoting": (Asked(6, none), EAST),
+            "cut": edited("not-quoting", "delete-quoted"),
+            "cut-one": edited("one", "delete-quoted"),
+            "grown": edited("one", "append-half-verse", verse="opening"),
+        },
+        systems={"bm25": (None, {"kind": "bm25"})},
+        analyses={
+            "normalisation": {},
+            "published": {"file": "data/published.yaml"},
+            "families": [
+                {"family": "slopes", "table": "quotation_slopes", "where": {"threshold": 3, "measure": "MRR"}},
+                {"family": "edits", "table": "edits"},
+            ],
+        },
+    )
+    (project.folder / "data" / "published.yaml").write_text(PUBLISHED, encoding="utf-8")
+    return project
+
+
+def dense(folder: Path) -> Degenerate:
+    """Only dense systems; no measure is a recall, and one is analysed, which is not the main one."""
+    return Degenerate(
+        folder,
+        corpora={"east": {}},
+        query_sets={
+            "quoting": (Asked(6, every), EAST),
+            "mixed": (Asked(6, every_other), EAST),
+            "cut": edited("mixed", "delete-quoted"),
+            "grown": edited("quoting", "append-half-verse", verse="opening"),
+        },
+        systems={"near": (near, VECTORS), "far": (far, VECTORS)},
+        measures=["MRR", "nDCG@10"],
+        analyses={"measures": ["MRR"]},
+    )
+
+
+def lexical(folder: Path) -> Degenerate:
+    """Only lexical systems, and a base mode that is not the verses."""
+    return Degenerate(
+        folder,
+        corpora={"east": {}},
+        query_sets={"mixed": (Asked(8, every_other, register=register), EAST)},
+        systems={"words": (quoted_first, WORDS), "terms": (far, WORDS)},
+        analyses={"base_mode": "ai"},
+    )
+
+
+def fused(folder: Path) -> Degenerate:
+    """Only a fusion, whose arms are no systems of the study."""
+    return Degenerate(
+        folder,
+        corpora={"east": {}},
+        query_sets={"mixed": (Asked(6, every_other), EAST)},
+        systems={
+            "words": (quoted_first, WORDS | {"arm": True}),
+            "near": (near, VECTORS | {"arm": True}),
+            "fused": (None, {"kind": "fusion", "arms": ["words", "near"]}),
+        },
+    )
+
+
+def thematic(folder: Path) -> Degenerate:
+    """No known-item query set."""
+    return Degenerate(
+        folder,
+        corpora={"east": {}},
+        query_sets={
+            "themes": (Asked(4, none, also=3), EAST | THEMATIC),
+            "later": (Asked(4, none, judged=False), EAST | THEMATIC | LATER),
+        },
+        systems={"words": (quoted_first, WORDS), "near": (near, VECTORS)},
+    )
+
+
+def unjudged(folder: Path) -> Degenerate:
+    """No query has a relevant poem."""
+    return Degenerate(
+        folder,
+        corpora={"east": {"bare": True}},
+        query_sets={
+            "later": (Asked(4, none, judged=False), EAST | THEMATIC | LATER),
+            "known-later": (Asked(4, none, judged=False), EAST | LATER),
+            "cut": edited("known-later", "delete-quoted"),
+        },
+        systems={"words": (quoted_first, WORDS), "near": (near, VECTORS)},
+    )
+
+
+def limited(folder: Path) -> Degenerate:
+    """Runs of some places only: no two systems searched the same, and one query set was searched by none."""
+    return Degenerate(
+        folder,
+        corpora={"east": {}},
+        query_sets={
+            "mixed": (Asked(8, every_other, register=register), EAST),
+            "others": (Asked(6, every_other), EAST),
+            "nobody": (Asked(6, every_other), EAST),
+            "cut": edited("mixed", "delete-quoted"),
+            "grown": edited("mixed", "append-half-verse", verse="final"),
+        },
+        systems={
+            "words": (quoted_first, WORDS | {"only": [{"modes": ["verse"], "query_sets": ["mixed", "cut"]}]}),
+            "near": (near, VECTORS | {"only": [{"modes": ["ai"], "query_sets": ["mixed", "grown"]}]}),
+            "far": (far, VECTORS | {"only": [{"query_sets": ["others"]}]}),
+        },
+    )
+
+
+STUDIES: dict[str, Callable[[Path], Degenerate]] = {
+    make.__name__: make for make in (many_sets, constant, alone, dense, lexical, fused, thematic, unjudged, limited)
+}
+
+#: What the report of each study says.
+SAID = {
+    "many_sets": [
+        "Later queries of east: not estimable: no query of the set has a relevant poem.",
+        "known-later (known-item, none with a relevant poem)",
+        "west is not indexed in mode verse",
+        "On not-quoting, east, slopes are not estimable: no query quotes.",
+        "On single, east, slopes are not estimable: every query quotes.",
+        "the queries of a stratum share one poem",
+        "On single, east, for 5 systems the comparison is not estimable: one query.",
+        "100.0% of 1 query shares 3 words in a row with the poem",
+        "No query quotes its poem on not-quoting, east: whether quoted spans stand in other poems is not estimable.",
+        "No test could be made against",
+    ],
+    "constant": [
+        "the slope of every system is 0.000 Recall@5",
+        "for 4 systems the comparison is not estimable: the value is the same for every query",
+        "Model east/found/verse: not estimable: no outcome to model; far left out: it never succeeds",
+        "Recall@5 changes by 0.000 for every system",
+        "MRR equals Recall@5 in every row.",
+    ],
+    "alone": [
+        "bm25 scores 1.000 (interval not estimable). It is the only system: there is no comparison.",
+        "cut: not estimable: no query was edited.",
+        "cut-one: not estimable: no query was edited (1 rejected).",
+        "grown: not estimable: no query was edited.",
+        "Not estimable: no two systems were measured on one query set.",
+        "Not estimable: no system was measured in mode verse and in another.",
+        "not estimable: there is one run alone, nothing to fuse",
+        "Of the families that the study declares, no test could be made.",
+        "Of 2 printed figures: 2 open.",
+    ],
+    "dense": [
+        "with a lexical arm against without a lexical arm: not estimable: no run is lexical",
+        "On quoting, east, slopes are not estimable: every query quotes.",
+        "gains most from a quotation",
+        "cut on east (3 queries) changes MRR by:",
+    ],
+    "lexical": ["This study lacks a dense encoder", "not estimable: every run is lexical", "Mode verse in place of ai"],
+    "fused": [
+        "It is the only system: there is no comparison.",
+        "the slope of fused is",
+        "not estimable: no outcome to model; fusions are left out",
+        "Not estimable: there is no run of a single system on a query set with relevant poems.",
+    ],
+    "thematic": [
+        "Not estimable: no known-item query set was measured in the base mode.",
+        "Not estimable: no corpus has both a known-item and a thematic query set that were measured.",
+        "No check could be made: no known-item query set was searched.",
+    ],
+    "unjudged": [
+        "No mean is estimable: no query of the study has a relevant poem.",
+        "cut: not estimable: no query was edited (4 rejected).",
+        "Of all tests in all tables, no test could be made.",
+        "No measured query of this study names its register",
+        "Not estimable: no query has a poem that it asks for.",
+    ],
+    "limited": [
+        "nobody (known-item, which no system searched)",
+        "No lexical and dense system were both searched in mode verse at both ends of the scale.",
+        "grown: not estimable: no system searched both it and mixed in mode verse.",
+        "This study has no tested difference",
+    ],
+}
+
+#: Numbers that are no numbers, as words.
+NO_NUMBER = re.compile(r"(?<![\w-])(?:NaN|nan|None|null|[+-]?inf)(?![\w-])")
+#: Columns of what some rows do not have: the p of a second test, a share that chance would give, the size of an index.
+BESIDE = {"p_t", "p_permutation", "p_meng", "p_steiger", "p_hittner", "p_williams", "by_chance", "index_mb"}
+#: Reasons in the rows' own words.
+OWN = (
+    "alike on every query",
+    "the systems score alike on every query",
+    "all queries score alike",
+    "the system's own",
+    "the corpus has no duplicates",
+    "folding changes no query",
+    "no interval: ",
+    "no p: ",
+    "not tested",
+    "tested as ",
+)
+
+
+def contracts() -> dict[str, Table]:
+    """The contract of every table of a study, by name."""
+    modules = [
+        importlib.import_module(f"verseir.analyses.{one.name}") for one in pkgutil.iter_modules(analyses.__path__)
+    ]
+    return {
+        value.name: value
+        for module in (tables, *modules)
+        for value in vars(module).values()
+        if isinstance(value, Table)
+    }
+
+
+def words_of(page: str) -> str:
+    """The text of a page, without its figures, scripts and the manifest, on one line."""
+    bare = re.sub(r"<(script|style|svg|pre|summary)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    spans = re.sub(r"</?(?:span|bdi|b|i|code|small)\b[^>]*>", "", bare)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", spans)))
+
+
+@pytest.fixture(scope="module", params=list(STUDIES))
+def finished(request, tmp_path_factory):
+    """Each study, run once."""
+    project = STUDIES[request.param](tmp_path_factory.mktemp(request.param) / "project")
+    project.failed, project.name = project.run_here(), request.param
+    return project
+
+
+def test_every_job_ends_well(finished):
+    assert finished.failed == []
+
+
+def test_every_table_keeps_its_contract(finished):
+    known, found = contracts(), sorted((finished.results / "tables").glob("*.csv"))
+    assert len(found) > 30
+    for path in found:
+        read_table(path, known[path.stem])
+
+
+def test_nothing_that_is_written_holds_a_number_that_is_none(finished):
+    written = [path for part in ("tables", "paper") for path in sorted((finished.results / part).iterdir())]
+    written += sorted((finished.results / "figures").glob("*.svg"))
+    texts = {path: path.read_text(encoding="utf-8") for path in written}
+    page = (finished.results / "report" / "index.html").read_text(encoding="utf-8")
+    texts[Path("report")] = words_of(page)
+    found = {path.name: match[0] for path, text in texts.items() if (match := NO_NUMBER.search(text))}
+    assert found == {}
+
+
+def test_a_row_without_a_number_says_why(finished):
+    known, silent = contracts(), []
+    for path in sorted((finished.results / "tables").glob("*.csv")):
+        table = read_table(path, known[path.stem])
+        floats = [name for name, dtype in table.schema.items() if dtype == pl.Float64 and name not in BESIDE]
+        for row in table.iter_rows(named=True):
+            absent = [name for name in floats if row[name] is None]
+            note = row.get("note") or ""
+            explained = "not estimable" in note or note.startswith(OWN) or (row.get("verdict") == "open" and note)
+            if absent and not explained:
+                silent.append((path.stem, absent, note))
+    assert silent == []
+
+
+def test_the_report_says_what_is_not_estimable_and_why(finished):
+    words = words_of((finished.results / "report" / "index.html").read_text(encoding="utf-8"))
+    for sentence in SAID[finished.name]:
+        assert sentence in words
+    assert "not estimable: not estimable" not in words.lower()
+    assert "0 of 0" not in words
