@@ -42,15 +42,15 @@ unit: install ## Run the fast tests only
 	$(BIN)/python -m pytest tests/unit -m "not slow"
 
 lint: install ## Check style, types, schemas and generated documentation
-	$(BIN)/ruff check workflow tests
-	$(BIN)/ruff format --check workflow tests
+	$(BIN)/ruff check workflow tests benchmarks
+	$(BIN)/ruff format --check workflow tests benchmarks
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/mypy
 	$(BIN)/python -m verseir document_config --check
 
 format: install ## Format the code and write the generated documentation
-	$(BIN)/ruff check --fix workflow tests
-	$(BIN)/ruff format workflow tests
+	$(BIN)/ruff check --fix workflow tests benchmarks
+	$(BIN)/ruff format workflow tests benchmarks
 	$(BIN)/snakefmt Snakefile workflow/rules
 	$(BIN)/python -m verseir document_config
 

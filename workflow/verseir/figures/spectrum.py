@@ -36,6 +36,10 @@ _SHARE = re.compile(r"share with (\d+) tokens in a row")
 STEP, LEAST = 0.13, 0.3
 
 
+#: Before a register: blanks that a page does not fold.
+INDENT = "\u00a0" * 4
+
+
 class Stratum(NamedTuple):
     """A line of the figure: the heading of a corpus, or a query set or register in it with its quantities."""
 
@@ -76,7 +80,7 @@ def _strata(rows: list[dict[str, Any]], threshold: int) -> list[Stratum]:
             register = next((f", {name}" for name in sorted(alone - {ALL})), "")  # all queries are of one register
             for name in sorted(registers - alone | {ALL}, key=lambda name: (name != ALL, register_order(name))):
                 key = (corpus, query_set, name)
-                said = f"{query_set}{register}" if name == ALL else f"    {name}"
+                said = f"{query_set}{register}" if name == ALL else f"{INDENT}{name}"
                 strata.append(_stratum(f"{said} (n = {counts[key]})", quantities[key]))
     return strata
 

@@ -86,6 +86,7 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         analysed_measures(study),
         sorted(name for name in study["systems"] if compared.get(name) == "lexical"),
         sorted(name for name in study["systems"] if compared.get(name) == "dense"),
+        sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") == "edited"),
     )
     found = [
         wording.spectrum(tables, scope),

@@ -72,10 +72,12 @@ def report_context(results: Path) -> dict[str, Any]:
         *study["corpora"],
         *contrasts["family"],
     }
+    analysed = _panels(results, study, manifest["systems"])
     return {
         "names": sorted(names),
         "brief": sentences.unmeasured_briefs(leaderboard.filter(~known))
-        + _brief(found, measures, by_corpus, synthetic),
+        + _brief(found, measures, by_corpus, synthetic)
+        + [sentence for panel in analysed for sentence in panel["brief"]],
         "title": study.get("title") or study["study"],
         "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
@@ -98,7 +100,7 @@ def report_context(results: Path) -> dict[str, Any]:
         "encoding_sentence": sections.encoding_sentence(tables["encoding"]),
         "failed_checks": sections.failed_checks(manifest["encoders"]),
         "audits": sections.audit_rows(audits),
-        "panels": _panels(results, study, manifest["systems"]),
+        "panels": analysed,
         "methods": methods(manifest, tables),
         "facts": _facts(manifest),
         "figure": _figure(results / "figures" / "registers.svg", tables["registers"]),

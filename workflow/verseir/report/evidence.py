@@ -84,6 +84,7 @@ def mechanism(tables: Tables, scope: Scope) -> Panel:
         names,
         "mechanism",
         "Each system's correlation with shared words (across) and with nearness of vectors (up).",
+        brief=sentences,
     )
 
 
@@ -208,7 +209,7 @@ def corrections(tables: Tables) -> Panel:
         grids.append(grid(declared, "The declared families", [*what, whole("family_size", "Tests"), notes(declared)]))
     if 0 < len(lost) <= LISTED:
         grids.append(grid(lost, "The tests that do not survive", what))
-    return Panel("corrections", "How many tests survive correction", "", sentences, grids, names)
+    return Panel("corrections", "How many tests survive correction", "", sentences, grids, names, brief=sentences[:1])
 
 
 def _surviving(row: Mapping[str, Any]) -> str:

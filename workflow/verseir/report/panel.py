@@ -30,7 +30,8 @@ class Grid(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """``figure`` names a figure file without suffix; ``tables`` the CSV files that all numbers are from."""
+    """``figure`` names a figure file without suffix; ``tables`` the CSV files that all numbers are from; the head of the
+    page repeats ``brief``."""
 
     id: str
     title: str
@@ -40,6 +41,7 @@ class Panel(NamedTuple):
     tables: list[str]
     figure: str | None = None
     legend: str = ""
+    brief: Sequence[str] = ()
 
 
 def grid(frame: pl.DataFrame | Iterable[Mapping[str, Any]], caption: str, columns: Sequence[Column | None]) -> Grid:

@@ -15,13 +15,14 @@ Tables = Mapping[str, pl.DataFrame]
 
 class Scope(NamedTuple):
     """What the page shows of each table: the base mode, the number of words that make a query quoting, the main measure
-    of each query set, and which systems are lexical or dense."""
+    of each query set, which systems are lexical or dense, and which query sets are edits of others."""
 
     base_mode: str
     quoting: int
     measures: Mapping[str, str]
     lexical: list[str]
     dense: list[str]
+    edited: list[str]
 
     def main(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of each query set's main measure; where that was not analysed, of the first that was."""
@@ -62,8 +63,9 @@ def spectrum(tables: Tables, scope: Scope) -> Panel:
     wide = wide.join(_renamed(near, "near"), on=keys[:3], how="left")
     wide = ordered(wide, "corpus", "query_set", "register")
     words = count(int(quoting.split()[2]), "word")
-    whole_sets = wide.filter(pl.col("register") == "all")
-    sentences = [_carried(row, words) for row in whole_sets.sort("corpus", "query_set").iter_rows(named=True)]
+    whole_sets = wide.filter(pl.col("register") == "all").with_columns(edited=pl.col("query_set").is_in(scope.edited))
+    in_order = whole_sets.sort("corpus", "edited", "query_set")
+    sentences = [_carried(row, words) for row in in_order.iter_rows(named=True)]
     columns = [
         *places(wide, "corpus"),
         text("query_set", "Query set"),
@@ -193,6 +195,7 @@ def quotation(tables: Tables, scope: Scope) -> Panel:
         names,
         "quotation",
         "Each system on queries that quote their poem and on queries that do not.",
+        brief=sentences,
     )
 
 
