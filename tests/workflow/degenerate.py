@@ -1,12 +1,7 @@
-"""Small studies of imported runs in which little or nothing can be estimated, and a way to run all their jobs fast."""
+"""Small studies of imported runs in which little or nothing can be estimated."""
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
-import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +11,11 @@ import polars as pl
 import yaml
 from project import Project, verse
 
-from verseir.__main__ import main
 from verseir.tables import RUN, write_table
 
 POEMS, VERSES = 8, 5
 STRANGE = ["سؤال", "جواب", "عنوان"]
 ERAS = ("العصر الجاهلي", "العصر العباسي", "العصر الحديث")
-
-_JOB = re.compile(r"^Reason: (?P<reason>.*)\nShell command: python -m verseir (?P<call>.*?) 2>&1 \| tee ", re.MULTILINE)
-_WAITS = re.compile(r"Input files updated by another job: (.*?)(?:; |$)")
 
 #: Where a system ranks the poem that query number i asks for, 1 or more; 0 where it does not find it.
 Place = Callable[[int], int]
@@ -167,36 +158,6 @@ class Degenerate(Project):
                 for mode in self.study["corpora"][corpus].get("modes", self.study["modes"]):
                     write_table(run, self.folder / "given" / corpus / mode / name / f"{system}.parquet", RUN)
 
-    def run_here(self, *targets: str) -> list[str]:
-        """Run the jobs that Snakemake would run, with the parameters that it would give, in this process.
-
-        Returns the verbs that failed, with what they said: none, if all is well. Starting Python for each job is what a
-        run of a small study costs.
-        """
-        told = self.run("-n", "-p", *targets)
-        assert told.returncode == 0, told.stdout[-4000:]
-        waiting = [(_waits(job["reason"]), shlex.split(job["call"])) for job in _JOB.finditer(told.stdout)]
-        waiting.insert(0, ([], self._check()))
-        with contextlib.chdir(self.folder):
-            while waiting:
-                ready = [job for job in waiting if all(map(os.path.exists, job[0]))]
-                assert ready, f"jobs wait for what none makes: {waiting[0]}"
-                for _, call in ready:
-                    failed = _call(call)
-                    if failed:
-                        return [f"{call[0]}: {failed}"]
-                waiting = [job for job in waiting if job not in ready]
-        return []
-
-    def _check(self) -> list[str]:
-        """The check of all inputs, which Snakemake does before the first job, by the config that it was given."""
-        from verseir.config import canonical, load_study
-
-        spec = load_study(self.study, self.folder).spec
-        options = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
-        parts = [part for option, name in options.items() for part in (option, canonical(spec[name]))]
-        return ["check_inputs", *parts, "--output", "results/small/inputs.json"]
-
 
 def _edited_ids(source: Asked, edit: Mapping[str, Any]) -> list[str]:
     """The ids of the edited queries, in the order of their originals; empty for those that cannot be edited."""
@@ -211,21 +172,3 @@ def _order(gold: int, place: int) -> Iterable[int]:
     """The poems in the order in which they are ranked."""
     others = [number for number in range(POEMS) if number != gold]
     return [*others[: place - 1], gold, *others[place - 1 :]] if place else others
-
-
-def _waits(reason: str) -> list[str]:
-    found = _WAITS.search(reason)
-    return found[1].split(", ") if found else []
-
-
-def _call(call: list[str]) -> str:
-    """What a verb says when it fails; nothing where it does not."""
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
-        try:
-            code = main(call)
-        except (Exception, SystemExit) as error:  # whatever it is, a user would see it
-            import traceback
-
-            return told.getvalue() + "".join(traceback.format_exception(error)[-12:])
-    return told.getvalue() if code else ""

@@ -16,6 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from degenerate import Asked, Degenerate, far, first, near, never, quoted_first
+from in_process import run_in_process
 
 from verseir import analyses, tables
 from verseir.tables import Table, read_table
@@ -340,7 +341,7 @@ def words_of(page: str) -> str:
 def finished(request, tmp_path_factory):
     """Each study, run once."""
     project = STUDIES[request.param](tmp_path_factory.mktemp(request.param) / "project")
-    project.failed, project.name = project.run_here(), request.param
+    project.failed, project.name = run_in_process(project), request.param
     return project
 
 

@@ -30,8 +30,10 @@ class Grid(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """``figure`` names a figure file without suffix; ``tables`` the CSV files that all numbers are from; the head of the
-    page repeats ``brief``."""
+    """``figure`` names a figure file without suffix, ``tables`` the CSV files that all numbers are from.
+
+    The head of the page repeats ``brief``.
+    """
 
     id: str
     title: str
