@@ -154,6 +154,14 @@ def test_clusters_join_queries_of_one_poem_and_edits_of_one_query():
     assert len({a, c, many}) == 3
 
 
+def test_queries_that_ask_for_the_same_poems_belong_together():
+    queries = pl.DataFrame({"query_id": ["a", "b", "c"], "source_query_id": pl.Series([None] * 3, dtype=pl.String)})
+    judged = [("a", "p"), ("a", "twin"), ("b", "twin"), ("b", "p"), ("c", "p"), ("c", "other")]
+    qrels = pl.DataFrame(judged, schema=["query_id", "poem_id"], orient="row").with_columns(grade=pl.lit(1))
+    a, b, c = clusters_of(["a", "b", "c"], queries, qrels)
+    assert a == b != c
+
+
 def test_independent_queries_have_no_clusters():
     queries = pl.DataFrame({"query_id": ["a", "b"], "source_query_id": [None, None]})
     qrels = pl.DataFrame({"query_id": ["a", "b"], "poem_id": ["p", "r"], "grade": [1, 1]})

@@ -159,6 +159,11 @@ def test_the_reference_encoder_need_not_be_a_system_of_the_study():
     assert study.systems() == ["bm25"]
 
 
+def edited(**changes):
+    """The smallest study with an edited set that differs by ``changes``."""
+    return {"query_sets": minimal()["query_sets"] | {"append": EDITED["append"] | changes}}
+
+
 EDITED = {"append": {"corpora": ["c"], "edit": {"of": "q", "rule": "append-half-verse", "verse": "opening"}}}
 
 
@@ -178,6 +183,10 @@ def test_an_edited_set_is_derived_from_another():
         ({"analyses": {"normalisation": {"query_sets": ["p"]}}}, "unknown query set 'p'"),
         ({"analyses": {"margin": 0}}, "analyses.margin"),
         ({"query_sets": EDITED}, "'q' is no query set that could be edited"),
+        ({"analyses": {"quoting": 1}}, "analyses.quoting"),
+        (edited(filter={"a": "b"}), "an edited set has this from its originals"),
+        (edited(judged="later"), "judged as its originals are"),
+        (edited(purpose="known-item"), "a set with `edit` is edited"),
         (
             {
                 "corpora": {name: {"adapter": "jsonl", "path": "c.jsonl"} for name in "cd"},

@@ -44,7 +44,11 @@ def test_a_large_p_is_no_statement_of_sameness():
     assert (level["low"], level["high"]) == pytest.approx(tango_interval(27, 31, 164, level=0.90))
     assert level["statement"] == "cannot tell"  # p = .69 all the same
     assert rows["quoting"]["statement"] == "different beyond 0.05"
-    assert stated(*paper_counts(), margin=0.2)["statement"].to_list() == ["level within 0.2"] * 2 + ["cannot tell"]
+    assert stated(*paper_counts(), margin=0.2)["statement"].to_list() == [
+        "level within 0.2",
+        "level within 0.2",
+        "different, whether beyond 0.2 is open",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +59,8 @@ def test_a_large_p_is_no_statement_of_sameness():
         (0.01, 0.04, "level within 0.05"),
         (0.06, 0.2, "different beyond 0.05"),
         (-0.2, -0.06, "different beyond 0.05"),
-        (0.04, 0.2, "cannot tell"),
+        (0.04, 0.2, "different, whether beyond 0.05 is open"),
+        (-0.2, -0.01, "different, whether beyond 0.05 is open"),
         (float("nan"), float("nan"), "cannot tell"),
     ],
 )

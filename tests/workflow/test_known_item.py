@@ -112,6 +112,12 @@ def test_the_ablation_searches_with_variants_that_are_no_systems_of_the_study(fi
     assert "bm25.raw" not in set(table(finished, "leaderboard")["system"])
 
 
+def test_the_manifest_holds_the_hash_of_every_table(finished):
+    manifest = json.loads((finished.results / "manifest.json").read_text(encoding="utf-8"))
+    written = {f"tables/{path.name}" for path in (finished.results / "tables").glob("*.csv")}
+    assert set(manifest["tables"]) == written
+
+
 def test_declared_families_are_counted(finished):
     counts = table(finished, "multiplicity")
     assert counts["table"].to_list()[-2:] == ["all tables", "declared families"]

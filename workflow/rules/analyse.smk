@@ -291,8 +291,8 @@ rule compare_edits:
     """The same queries with other wording: what each edit changes, for each system and between systems."""
     input:
         per_query=rules.evaluate_runs.output,
-        judged=judged([*KNOWN, *EDITED]),
-        wording=overlap_files("wording", [*KNOWN, *EDITED]),
+        judged=judged([*KNOWN, *THEMATIC, *EDITED]),
+        wording=overlap_files("wording", [*KNOWN, *THEMATIC, *EDITED]),
         rejects=expand(f"{RESULTS}/queries/{{query_set}}.rejects.csv", query_set=edited_query_sets),
         code=code("compare_edits"),
     output:
@@ -306,7 +306,7 @@ rule compare_edits:
         "../../envs/core.yaml"
     params:
         results=RESULTS,
-        query_sets=[*KNOWN, *EDITED],
+        query_sets=[*KNOWN, *THEMATIC, *EDITED],
         edited=canonical({name: study.spec["query_sets"][name].get("edit", {}).get("of") for name in EDITED}),
         measures=study.analyses["measures"],
         lexical=study.lexical,

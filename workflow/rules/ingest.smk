@@ -34,6 +34,7 @@ onstart:
     sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
     encoders = canonical([study.registry[name] for name in study.systems("dense")])
+    options += ["--published", study.analyses.get("published", {}).get("file", "")]
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
     if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options]).returncode:
         raise WorkflowError("the inputs of the study have faults (see above); nothing was run")

@@ -56,6 +56,10 @@ rule plot_registers:
         " --edited {params.edited:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
+# The systems of the study, the arms of its fusions, and the encoder by which nearness is measured.
+NAMED = sorted({*study.systems(), *([REFERENCE] if REFERENCE else [])})
+
+
 rule write_manifest:
     """Versions, commit, hashes, parameters, seeds, devices and costs of this study; its config beside it."""
     input:
@@ -65,6 +69,7 @@ rule write_manifest:
             rules.report_ties.output,
             rules.collect_costs.output,
         ],
+        analyses=[*ANALYSED, *(rules.compare_published.output if PUBLISHED else [])],
         files=lambda w: input_files(),
         encodings=rules.collect_costs.input.encodings,
         code=code("write_manifest"),
@@ -80,14 +85,14 @@ rule write_manifest:
     params:
         # Functions, since their values may hold braces, which are no wildcards.
         study=lambda w: canonical(study.spec),
-        systems=lambda w: canonical({name: study.registry[name] for name in study.systems()}),
+        systems=lambda w: canonical({name: study.registry[name] for name in NAMED}),
         results=RESULTS,
     message:
         "Writing the manifest"
     shell:
         "python -m verseir write_manifest --results {params.results:q} --study {params.study:q} --systems {params.systems:q}"
-        " --inputs {params.results:q}/inputs.json --encodings {input.encodings:q} --manifest {output.manifest:q}"
-        " --config {output.config:q} 2>&1 | tee {log:q}"
+        " --inputs {params.results:q}/inputs.json --encodings {input.encodings:q}"
+        " --analyses {input.analyses:q} --manifest {output.manifest:q} --config {output.config:q} 2>&1 | tee {log:q}"
 
 
 rule write_report:

@@ -123,6 +123,7 @@ def make_manifest(
     systems: Mapping[str, Any],
     inputs: Mapping[str, Any],
     encodings: Iterable[Mapping[str, Any]],
+    analyses: Iterable[Path] = (),
     project: Path = PROJECT,
 ) -> dict[str, Any]:
     """The manifest of a study whose tables lie in ``results/tables``.
@@ -132,6 +133,7 @@ def make_manifest(
         systems: the registry's entries, by system.
         inputs: what the check of the inputs wrote.
         encodings: what each encoder wrote of itself, one for each corpus and system.
+        analyses: the tables of the analyses, which are hashed as the others are.
 
     Raises:
         UserError: a table is absent or breaks its contract.
@@ -142,6 +144,7 @@ def make_manifest(
         if not path.exists():
             raise UserError(f"{path} does not exist", hint="it is made by the workflow: run snakemake first")
         tables[f"tables/{table.name}.csv"] = sha256(path)
+    tables |= {f"tables/{path.name}": sha256(path) for path in sorted(analyses)}
     encoders = sorted(encodings, key=lambda encoding: (encoding["corpus"], encoding["system"]))
     manifest = {
         "project": {"name": "verseir", "version": __version__, **git_state(project)},

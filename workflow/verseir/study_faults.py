@@ -53,6 +53,15 @@ def arm_faults(study: Study, where: str) -> Iterator[Fault]:
                 if "mode" in arm and arm["mode"] not in study.modes_of(corpus):
                     problem = f"the arm {arm['system']} of {system} wants the mode '{arm['mode']}' of {corpus}"
                     yield Fault(where, 0, "systems", problem, closest(arm["mode"], study.modes_of(corpus)))
+        arms = study.arms(system)
+        there = set(runs(study.cross_of(arm["system"] for arm in arms)))
+        for run in runs(study.cross_of([system])):
+            for arm in arms:
+                wanted = run._replace(system=arm["system"], mode=arm.get("mode", run.mode))
+                if wanted not in there and wanted.mode in study.modes_of(run.corpus):
+                    place = f"{run.query_set}, {run.corpus}, {wanted.mode}"
+                    problem = f"the arm {wanted.system} of {system} has no run on {place}"
+                    yield Fault(where, 0, "systems", problem, f"see `only` of {wanted.system}, and `modes` of the set")
 
 
 def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
@@ -134,6 +143,10 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
         yield Fault(where, 0, "contrasts", f"the family '{name}' is declared twice")
 
 
+#: What an edited set may say of itself, and what is filled in for every set.
+EDITED_KEYS, FILLED = {"corpora", "modes", "edit"}, {"purpose", "judged"}
+
+
 def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any], where: str) -> Iterator[Fault]:
     """What is wrong with a query set that is derived from another."""
     field, source = f"query_sets.{name}.edit.of", query_set["edit"]["of"]
@@ -142,6 +155,21 @@ def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any
         problem = f"'{source}' is no query set that could be edited"
         yield Fault(where, 0, field, problem, closest(source, originals))
         return
+    for key in sorted(set(query_set) - EDITED_KEYS - FILLED):
+        hint = f"take it out, or give it to {source}"
+        yield Fault(where, 0, f"query_sets.{name}.{key}", "an edited set has this from its originals", hint)
+    if query_set["purpose"] != "edited":
+        yield Fault(where, 0, f"query_sets.{name}.purpose", "a set with `edit` is edited", "take it out")
+    if query_set["judged"] != "now":
+        yield Fault(
+            where, 0, f"query_sets.{name}.judged", "an edited set is judged as its originals are", "take it out"
+        )
+    unsearched = sorted(
+        set(query_set.get("modes", [])) - set(query_sets[source].get("modes", query_set.get("modes", [])))
+    )
+    if unsearched:
+        problem = f"{', '.join(unsearched)}: the originals in {source} are not searched in it"
+        yield Fault(where, 0, f"query_sets.{name}.modes", problem, f"modes: {query_sets[source]['modes']}")
     strange = sorted(set(query_set["corpora"]) - set(query_sets[source]["corpora"]))
     if strange:
         problem = f"{', '.join(strange)}: the originals in {source} are not searched there"

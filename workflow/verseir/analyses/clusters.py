@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 def clusters_of(query_ids: list[str], queries: pl.DataFrame, qrels: pl.DataFrame) -> NDArray[np.int64] | None:
     """The cluster of each query, int64 [n], or None where each query is its own.
 
-    Queries with one relevant poem belong together when they share it, and an edited query belongs to its original. A
-    query with several relevant poems stands for itself.
+    Queries that ask for the same poem, or for the same poems and no others, belong together, and an edited query
+    belongs to its original. Themes that have some poems in common and others not stand each for itself.
     """
-    relevant = qrels.filter(pl.col("grade") > 0).group_by("query_id").agg(pl.col("poem_id"))
-    gold = {query: poems[0] for query, poems in relevant.iter_rows() if len(poems) == 1}
+    relevant = qrels.filter(pl.col("grade") > 0).group_by("query_id").agg(pl.col("poem_id").sort())
+    gold = {query: "\t".join(poems) for query, poems in relevant.iter_rows()}
     source = dict(queries.select("query_id", "source_query_id").iter_rows())
     names = []
     for query in query_ids:

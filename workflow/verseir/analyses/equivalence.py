@@ -47,6 +47,8 @@ def statement(low: float, high: float, margin: float) -> str:
         return f"level within {margin:g}"
     if low > margin or high < -margin:
         return f"different beyond {margin:g}"
+    if low > 0 or high < 0:
+        return f"different, whether beyond {margin:g} is open"
     return "cannot tell"
 
 

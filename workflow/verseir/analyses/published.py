@@ -260,7 +260,11 @@ def _holds(column: str, value: Any) -> pl.Expr:
         return cell == value
     if compared[1] == "!=":
         return cell != compared[2]
-    return {"<": number.lt, "<=": number.le, ">": number.gt, ">=": number.ge}[compared[1]](float(compared[2]))
+    try:
+        bound = float(compared[2])
+    except ValueError:
+        raise _Mistaken(f"'{value}' compares {column} with something that is no number") from None
+    return {"<": number.lt, "<=": number.le, ">": number.gt, ">=": number.ge}[compared[1]](bound)
 
 
 def _one(rows: pl.DataFrame, lookup: Mapping[str, Any]) -> float:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from verseir.analyses.explanation_audit import read_audit
+from verseir.analyses.published import read_published
 from verseir.atomic import write_text
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
-from verseir.faults import Fault, InputFaults, UserError
+from verseir.faults import Fault, InputFaults, UserError, closest
 from verseir.probes import known_item_probes
 from verseir.queries.load import QuerySet, cross_check, load_query_set
 from verseir.queries.rewrites import limits_of, read_prompts, read_rewrites
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-sets", required=True, type=json.loads, help="JSON: name -> query set")
     parser.add_argument("--modes", required=True, type=json.loads, help="JSON: name -> fields")
     parser.add_argument("--encoders", type=json.loads, default=[], help="JSON: the dense systems")
+    parser.add_argument("--published", default="", help="file of printed figures, if the study names one")
     parser.add_argument("--output", required=True)
 
 
@@ -34,7 +36,10 @@ def run(args: argparse.Namespace) -> None:
     faults += _bare_modes(corpora, args.corpora, args.modes)
     faults += _probe_faults(corpora, args.query_sets)
     faults += _edit_faults(query_sets, args.query_sets)
+    faults += _stray_edits(query_sets, args.query_sets)
     faults += _audit_faults(corpora, args.corpora)
+    if args.published:
+        faults += _published_faults(Path(args.published))
     faults += _absent_encoders(args.encoders)
     for name, query_set in query_sets.items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
@@ -50,6 +55,9 @@ def run(args: argparse.Namespace) -> None:
         )
     for name, read in record["query_sets"].items():
         print(f"query set {name}: {read['n_queries']} queries, {read['n_judgements']} judgements")
+    for name, spec in sorted(args.query_sets.items()):
+        if "edit" in spec:
+            print(f"query set {name}: edited from {spec['edit']['of']} ({spec['edit']['rule']}) when the study runs")
     for corpus in filter(None, corpora.values()):
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")
@@ -116,6 +124,29 @@ def _edit_faults(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterato
             yield from found.faults
         except UserError as error:
             yield Fault(f"query set {name}", 0, "edit", str(error.args[0]), error.hint)
+
+
+def _stray_edits(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterator[Fault]:
+    """Edited queries from a file whose originals stand in no set of the study."""
+    if any("probe" in spec for spec in specs.values()):
+        return  # the ids of probes are known when they are drawn
+    others = [read for name, read in query_sets.items() if read is not None and specs[name].get("purpose") != "edited"]
+    known = {query_id for read in others for query_id in read.queries["query_id"]}
+    for name, read in query_sets.items():
+        if read is not None and specs[name].get("purpose") == "edited":
+            for query_id, source in read.queries.select("query_id", "source_query_id").iter_rows():
+                if source not in known:
+                    file, line = read.places[query_id]
+                    problem = f"the query that '{query_id}' edits, '{source}', is in no query set of the study"
+                    yield Fault(file, line, "source_query_id", problem, closest(source or "", known))
+
+
+def _published_faults(path: Path) -> list[Fault]:
+    try:
+        read_published(path)
+    except InputFaults as found:
+        return list(found.faults)
+    return []
 
 
 def _audit_faults(corpora: dict[str, Corpus | None], specs: dict) -> Iterator[Fault]:

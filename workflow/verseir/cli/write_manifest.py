@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--encodings", type=Path, nargs="*", default=[], help="what each encoder wrote of itself (JSON)"
     )
+    parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="tables of the analyses (CSV)")
     parser.add_argument("--manifest", type=Path, required=True, help="the manifest to write (JSON)")
     parser.add_argument("--config", type=Path, required=True, help="the study's config to write (YAML)")
 
@@ -25,6 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     inputs = json.loads(args.inputs.read_text(encoding="utf-8"))
     encodings = [json.loads(path.read_text(encoding="utf-8")) for path in args.encodings]
-    manifest = make_manifest(args.results, args.study, args.systems, inputs, encodings)
+    manifest = make_manifest(args.results, args.study, args.systems, inputs, encodings, args.analyses)
     write_text(args.manifest, manifest_text(manifest))
     write_text(args.config, config_text(args.study))

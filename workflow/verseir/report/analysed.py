@@ -103,4 +103,6 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         checks.checks(tables, scope),
         deployment.published(tables),
     ]
-    return [panel for panel in found if panel is not None]
+    panels = [panel for panel in found if panel is not None]
+    rebuilt = study["analyses"].get("published", {}).get("rebuilt", False)
+    return sorted(panels, key=lambda panel: rebuilt and panel.id != "published")  # a stable sort

@@ -79,6 +79,7 @@ def report_context(results: Path) -> dict[str, Any]:
         + _brief(found, measures, by_corpus, synthetic)
         + [sentence for panel in analysed for sentence in panel["brief"]],
         "title": study.get("title") or study["study"],
+        "rebuilt": study["analyses"].get("published", {}).get("rebuilt", False),
         "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
         "manifest": manifest,
@@ -213,7 +214,7 @@ def _facts(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Device of the encoders", ", ".join(manifest["devices"])),
         ("Seeds", "; ".join(f"{name}: {seed}" for name, seed in manifest["seeds"].items())),
         ("Input files", count(len(manifest["inputs"].get("files", [])), "file") + ", each with its SHA-256 below"),
-        ("Time of all steps", f"{quantity(sum(manifest['costs'].values()))} s"),
+        ("Time of indexing, encoding and searching", f"{quantity(sum(manifest['costs'].values()))} s"),
     ]
     if checks:
         state = f"{len(failed)} of {len(checks)} failed" if failed else f"all {len(checks)} passed"

@@ -52,7 +52,10 @@ def checks(tables: Tables, scope: Scope) -> Panel:
             )
         )
     for key, caption in (
-        ("era_trend", "Era of the poem: log-odds of success per step towards the present (exploratory)"),
+        (
+            "era_trend",
+            "Era of the poem: log-odds of success per step towards the present, and a test of linearity (exploratory)",
+        ),
         ("poet_frequency", "How many poems the poet has in the corpus"),
     ):
         frame = tables[key].filter(pl.col("mode") == scope.base_mode)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
-from verseir.formats import count, listing, number, p_phrase, signed
+from verseir.formats import count, listing, number, p_phrase, p_value, quantity, signed
 from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, text, value, whole
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
+
+#: How the selections of a search for the best fusion are spoken of.
+CHOICES = {
+    "any": "all subsets of arms",
+    "with a lexical arm": "the subsets with a lexical arm",
+    "without a lexical arm": "the subsets without one",
+    "single arm": "the single arms",
+    "single without lexical": "the single arms that are not lexical",
+}
 
 
 def fusion(tables: Tables, scope: Scope) -> Panel:
@@ -18,13 +30,13 @@ def fusion(tables: Tables, scope: Scope) -> Panel:
         return empty("fusion", title, "there is no run of a single system on a query set with relevant poems", names)
     sentences = []
     for row in contrasts.sort("corpus", "query_set", "a", "b").iter_rows(named=True):
-        pair = f"{row['query_set']} on {row['corpus']}: the best choice {row['a']} against {row['b']}"
+        pair = f"{row['query_set']} on {row['corpus']}, the best of {CHOICES[row['a']]} against {CHOICES[row['b']]}"
         if row["estimate"] is None:
             sentences.append(f"{pair}: {row['note']}.")
             continue
         sentences.append(
-            f"{pair}: {signed(row['estimate'])} {row['measure']} ({p_phrase('Holm p', row['p_holm'])}); on the very "
-            f"queries that chose it, {signed(row['in_sample_difference'])}."
+            f"{pair}: {signed(row['estimate'])} {row['measure']} on queries that had no part in the choice "
+            f"({p_phrase('Holm p', row['p_holm'])}), {signed(row['in_sample_difference'])} on those that chose."
         )
     best = grid(
         frame,
@@ -72,11 +84,11 @@ def normalisation(tables: Tables, scope: Scope) -> Panel:
         frame.filter((pl.col("preset") != pl.col("own_preset")) & pl.col("estimate").is_not_null()), "system"
     ):
         told = [
-            f"{row['preset']} {signed(row['estimate'])} on {row['query_set']}, {row['corpus']}"
+            f"{signed(row['estimate'])} {row['measure']} with {row['preset']} on {row['query_set']}, {row['corpus']}"
             for row in part.iter_rows(named=True)
         ]
         own = part["own_preset"][0]
-        sentences.append(f"{system} reads {own} text; against that, {listing(told)}.")
+        sentences.append(f"Against the preset that {system} has, {own}: {listing(told)}.")
     table = grid(
         frame,
         "Every preset against the system's own",
@@ -147,6 +159,12 @@ def _rank(rank: float) -> Cell:
     return Cell(f"{rank:g}".replace("-", "\u2212"), rank)
 
 
+def _computed(row: Mapping[str, Any]) -> str:
+    """A computed figure in the form of its unit."""
+    form = {"p": p_value, "count": quantity, "rank": quantity, "place": quantity}.get(row["unit"], number)
+    return form(row["computed"]) if row["computed"] is not None else "none"
+
+
 def published(tables: Tables) -> Panel | None:
     """Printed figures beside computed ones; None where the study names no file of them."""
     if "published" not in tables:
@@ -161,8 +179,8 @@ def published(tables: Tables) -> Panel | None:
             text("place", "Place"),
             text("quantity", "Quantity"),
             text("published", "Published"),
-            value("computed", "Computed"),
-            value("difference", "Difference", sign=True),
+            text("unit", "Unit"),
+            Column("Computed", lambda row: Cell(_computed(row), row["computed"])),
             text("verdict", "Verdict"),
             notes(frame),
         ],

@@ -48,7 +48,7 @@ def mechanism(tables: Tables, scope: Scope) -> Panel:
         ]  # fmt: skip
         level = len(part.filter(pl.col("better") == "not separated"))
         if level:
-            told.append(f"for {count(level, 'system')} neither is separated from the other")
+            told.append(f"for {count(level, 'system')} the two predictors are not separated")
         unknown = part.filter(pl.col("better").is_null())
         if len(unknown):
             told.append(f"for {count(len(unknown), 'system')} the comparison is {why_not(unknown)}")

@@ -19,6 +19,19 @@ PAPER = (
 )
 
 
+MODELS = (
+    "Success (the analysed recall above 0) is modelled by logistic regression on shared words, system and their "
+    "interaction, "
+    "with the lengths of query and poem, once with a random intercept for each query (Laplace approximation, "
+    "conditional "
+    "effects) and once without, with standard errors clustered by poem (marginal effects). Blocks of terms are "
+    "tested by "
+    "likelihood ratios; a separated or unconverged model has no p. Shares of what is explained are Shapley values of "
+    "McFadden’s R² (general dominance; Budescu, 1993). Era trends use the same regression on the order of eras and are "
+    "exploratory."
+)
+
+
 def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, str]]:
     """(heading, sentences) in the order of the work."""
     study = manifest["study"]
@@ -26,6 +39,9 @@ def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> 
         ("Indexing and ranking", _ranking(study)),
         ("Measures and intervals", _measures(study)),
         ("Tests", _tests(study, tables["contrasts"])),
+        ("Shared wording and edits", _wording(study)),
+        ("What results depend on", _dependence(study)),
+        ("Models", MODELS),
         ("What is called what", _verdicts()),
         ("The paper", PAPER),
         ("Versions", _versions(manifest)),
@@ -97,6 +113,39 @@ def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
             "choice."
         )
     return " ".join(parts)
+
+
+def _wording(study: Mapping[str, Any]) -> str:
+    asked = study["analyses"]
+    return (
+        f"Words are compared under the preset {asked.get('tokens', 'full')}. A query quotes where {asked['quoting']} "
+        "of its "
+        "words in a row stand verbatim in the poem that it asks for, across the ends of lines too. Containment is "
+        "the share "
+        "of a query’s distinct words that stand in the poem; nearness is the highest cosine of the query with a "
+        "window of the "
+        "poem, by the reference encoder. Edited queries are made by rule from queries that do not quote (a half-verse "
+        "appended) or that do (quoted words deleted or rewritten); what a check rejects is counted. An edited query is "
+        "compared with its original by the paired tests named above."
+    )
+
+
+def _dependence(study: Mapping[str, Any]) -> str:
+    return (
+        "Slopes of quotation are differences of means between queries that quote and queries that do not, tested "
+        "with the t "
+        "test of Welch (1947) and a studentised permutation (Janssen, 1997), or with standard errors clustered by "
+        "poem where "
+        "queries share one. Predictors of success are compared by the bootstrap of the difference of two Spearman "
+        "correlations; the tests of Meng, Rosenthal and Rubin (1992), Steiger (1980), Hittner, May and Silver (2003) "
+        "and "
+        "Williams (1959) stand beside it in the table. The best fusion is chosen on some folds of the queries and "
+        "measured "
+        "on the others; contrasts of such choices use the corrected variance of Nadeau and Bengio (2003). Two orders "
+        "of "
+        "systems are compared by Kendall’s τ, exact without ties. Systems are level where the 90% interval of their "
+        f"difference lies within {study['analyses']['margin']:g} (two one-sided tests; Schuirmann, 1987)."
+    )
 
 
 def _verdicts() -> str:

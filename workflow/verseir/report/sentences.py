@@ -253,7 +253,7 @@ def _wording_finding(about: str, mode: str, verdict: str, pairs: Sequence[tuple[
     goes, loses, does = ("it goes", "it loses", "does") if len(pairs) == 1 else ("they go", "they lose", "do")
     meaning = {
         effects.APPEARS: f"{goes} from ahead of the dense encoders to behind them",
-        effects.MEANS_ONLY: f"{goes} from ahead of the dense encoders to behind them, but within the intervals",
+        effects.MEANS_ONLY: f"{goes} from ahead or level to behind, but the intervals are not apart at both ends",
         effects.IN_PART: f"{loses} ground where wording is not remembered, but {does} not go from ahead to behind",
         effects.ABSENT: f"{loses} no ground to the dense encoders where wording is not remembered",
     }[verdict]

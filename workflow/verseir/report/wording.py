@@ -93,8 +93,8 @@ def _carried(row: Mapping[str, Any], words: str) -> str:
     share = "shares" if row["n_queries"] == 1 else "share"
     return (
         f"Of {row['query_set']} on {row['corpus']}, {percent(row['quoting'])} of "
-        f"{count(row['n_queries'], 'query', 'queries')} {share} {words} in a row with the poem, and a query holds on "
-        f"average {percent(row['contained'])} of its words in common with it."
+        f"{count(row['n_queries'], 'query', 'queries')} {share} {words} in a row with a poem that they ask for; "
+        f"on average {percent(row['contained'])} of a query's words stand in it."
     )
 
 
@@ -187,8 +187,8 @@ def quotation(tables: Tables, scope: Scope) -> Panel:
         "quotation",
         title,
         (
-            "The slope of a system is its mean on queries that quote less its mean on those that do not. Other numbers "
-            "of words and other measures are in the tables."
+            "The slope of a system is its mean on queries that quote minus its mean on those that do not. Other "
+            "numbers of words and other measures are in the tables."
         ),
         sentences,
         [rates, *([tested] if len(pairs) else []), *([direct] if len(inside) else [])],
@@ -210,7 +210,8 @@ def _gains(slopes: pl.DataFrame) -> str:
         return f"the slope of {first['a']} is {gain}"
     if signed(first["estimate"]) == signed(last["estimate"]):
         return f"the slope of every system is {gain}"
-    return f"{first['a']} gains most from a quotation: {gain}; {last['a']} gains least: {signed(last['estimate'])}"
+    least = f"least so {last['a']}: {signed(last['estimate'])}"
+    return f"{first['a']} scores most above its other queries where they quote: {gain}; {least}"
 
 
 def _steeper(lexical: str, pairs: pl.DataFrame) -> str:
@@ -220,9 +221,11 @@ def _steeper(lexical: str, pairs: pl.DataFrame) -> str:
         return f"Whether {lexical} depends on quotation more than other systems is {why_not(unknown)}."
     steeper = pairs.filter((pl.col("p_holm") < 0.05) & (pl.col("estimate") > 0))["b"].sort().to_list()
     which = f": {listing(steeper)}" if steeper else ""
-    of = f"{len(steeper) or 'none'} of {count(len(pairs), 'other system')}"
+    others = count(len(pairs), "other single system")
     but = f" ({count(len(unknown), 'comparison')} {NOT_ESTIMABLE})" if len(unknown) else ""
-    return f"{lexical} depends on quotation more than {of} after Holm's correction{which}{but}."
+    if not steeper:
+        return f"{lexical} is not shown to depend on quotation more than any of {others}{but}."
+    return f"{lexical} depends on quotation more than {len(steeper)} of {others} after Holm's correction{which}{but}."
 
 
 def edits(tables: Tables, scope: Scope) -> Panel:
@@ -266,12 +269,13 @@ def edits(tables: Tables, scope: Scope) -> Panel:
     between = ordered(frame.filter(pl.col("effect") != "change"), "effect", "corpus", "query_set", "a", "b")
     others = grid(
         between,
-        "Edits compared between systems, a minus b",
+        "Edits compared between systems (a minus b) and between positions (the first minus the second)",
         [
             text("a", "a"),
             text("b", "b", "none"),
             *places(between, "corpus"),
             text("query_set", "Edited set"),
+            text("edit", "Edit"),
             text("effect", "Compared"),
             whole("n", "n"),
             value("estimate", "a − b", "ci_low", "ci_high", sign=True),

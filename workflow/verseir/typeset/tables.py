@@ -66,7 +66,7 @@ def known_item(
     marks = {cell.text[-1] for row in printed for cell in row}
     untested = [measure for measure in shown if measure not in {pair.measure for pair in tested}]
     notes = [f"{LEVEL} not separated from the best: Holm p ≥ {ALPHA} in the declared contrasts"] * (LEVEL in marks)
-    notes += [f"{UNTESTED} no declared contrast compares it with the best"] * (UNTESTED in marks)
+    notes += [f"{UNTESTED} no declared contrast could compare it with the best"] * (UNTESTED in marks)
     notes += [f"no declared contrast tests {', '.join(untested)}"] * bool(untested)
     return sheet(
         "table-2-known-item",
@@ -94,8 +94,8 @@ class Pair(NamedTuple):
 def _tested_pairs(contrasts: pl.DataFrame) -> dict[Pair, bool]:
     """Which pairs are compared, and whether every contrast of them is separated."""
     found: dict[Pair, bool] = {}
-    for row in contrasts.iter_rows(named=True):
-        separated = row["p_holm"] is not None and row["p_holm"] < ALPHA
+    for row in contrasts.filter(pl.col("p_holm").is_not_null()).iter_rows(named=True):
+        separated = row["p_holm"] < ALPHA
         for a, b in ((row["a"], row["b"]), (row["b"], row["a"])):
             pair = Pair(row["corpus"], row["query_set"], row["mode"], row["measure"], a, b)
             found[pair] = separated and found.get(pair, True)
