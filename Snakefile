@@ -21,6 +21,8 @@ include: "workflow/rules/overlap.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/check.smk"
+include: "workflow/rules/judge.smk"
+include: "workflow/rules/people.smk"
 include: "workflow/rules/publish.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
@@ -34,6 +36,7 @@ rule all:
         rules.write_manifest.output,
         rules.export_trec.output,
         rules.typeset_tables.output,
+        SHEET_PAGES,
 
 
 rule tables:

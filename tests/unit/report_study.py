@@ -12,7 +12,7 @@ from verseir.report.analysed import TABLES
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, Table, write_table
 
 #: The figures of the analyses, here all the same.
-FIGURES = ("augmentation", "edits", "fusions", "mechanism", "quotation", "spectrum")
+FIGURES = ("augmentation", "edits", "fusions", "mechanism", "quotation", "rankings", "spectrum")
 FIGURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="72pt" height="72pt">'
     '<defs><path id="mark" d="M 0 0"/><clipPath id="clip"><rect width="1" height="1"/></clipPath></defs>'

@@ -12,11 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verseir.__main__ import main
+from verseir.analyses.acceptability import acceptability
+from verseir.analyses.paired import Draws
 from verseir.arabic import tokenize
 from verseir.counts import JOINT, changed, files, known_item_outcomes, read_counts
-from verseir.faults import InputFaults
+from verseir.faults import InputFaults, UserError
+from verseir.judging.annotations import ANNOTATIONS
+from verseir.judging.misses import misses
+from verseir.judging.sheets import known_item_sheet
+from verseir.layout import Run
 from verseir.overlap import containment, longest_shared_run
 from verseir.stats.correlation import kendall
+from verseir.tables import DUPLICATES, PER_QUERY, QRELS, QUERIES
 from verseir.trec import read_run
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +129,77 @@ def test_thematic_orders_have_the_printed_taus(counts, made, tmp_path):
         assert (round(result.estimate, 2), float(f"{result.p:.2g}")) == (tau, p)
 
 
+def given_items(made, tmp_path, name):
+    """query_id, poem_id and grade of a file of annotations."""
+    (tmp_path / "given.csv").write_text(made[f"annotations/{name}.csv"], encoding="utf-8")
+    return pl.read_csv(tmp_path / "given.csv")
+
+
+def trec(made, tmp_path, path):
+    (tmp_path / "run.trec").write_text(made[path], encoding="utf-8")
+    return read_run(tmp_path / "run.trec")
+
+
+@pytest.mark.parametrize(("corpus", "value", "adjusted"), [("fof", 0.717, 0.813), ("diwan", 0.748, 0.834)])
+def test_graded_misses_give_the_printed_adjustments(made, tmp_path, corpus, value, adjusted):
+    query_set = f"{corpus}-known-item"
+    asked = rows(made, f"queries/{query_set}.jsonl")
+    run = trec(made, tmp_path, f"runs/{corpus}/verse/{query_set}/qwen3-8b.trec")
+    hits = found(made, tmp_path, f"runs/{corpus}/verse/{query_set}/qwen3-8b.trec")
+    place = {"corpus": corpus, "mode": "verse", "query_set": query_set, "system": "qwen3-8b"}
+    values = [
+        {**place, "query_id": row["query_id"], "measure": "Recall@5", "value": float(row["query_id"] in hits)}
+        for row in asked
+    ]
+    golds = [(row["query_id"], row["relevant"][0], 1) for row in asked]
+    qrels = pl.DataFrame(golds, schema=dict(QRELS.columns), orient="row")
+    alone = pl.DataFrame(schema=dict(DUPLICATES.columns))
+    drawn = known_item_sheet(misses(pl.DataFrame(values), run, qrels, alone).items, corpus, query_set, None, 1)
+    graded = given_items(made, tmp_path, f"{corpus}-misses").join(drawn, on=["query_id", "poem_id"])
+    assert len(graded) == 50  # all are items of the sheet
+    annotations = graded.with_columns(remark=pl.lit(None, dtype=pl.String)).select(list(ANNOTATIONS.columns))
+    queries = pl.DataFrame(
+        [(row["query_id"], query_set, "t", None, None, None, None) for row in asked],
+        schema=dict(QUERIES.columns),
+        orient="row",
+    )
+    table = acceptability(
+        pl.DataFrame(values, schema=dict(PER_QUERY.columns)),
+        queries,
+        qrels.with_columns(query_set=pl.lit(query_set)),
+        {"misses": place | {"kind": "known-item", "measure": "Recall@5"}},
+        {"misses": annotations},
+        {Run(**place): run},
+        {corpus: alone},
+        Draws(199, 99, 1),
+    )
+    shares = {row["threshold"]: row for row in table.iter_rows(named=True)}
+    assert {name: (row["annotator"], row["n_judged"], row["share"]) for name, row in shares.items()} == {
+        "fully acceptable": ("reader", 50, 0.34),
+        "at least partly": ("reader", 50, 0.72),
+    }
+    fully = shares["fully acceptable"]
+    assert (round(fully["value"], 3), round(fully["adjusted"], 3)) == (value, adjusted)
+
+
+def test_raters_grade_what_the_pool_holds(counts, made, tmp_path):
+    given = counts["corpora"]["fof"]["raters"]
+    first, second = (given_items(made, tmp_path, f"fof-rater-{n}") for n in (1, 2))
+    both = first.join(second, on=["query_id", "poem_id"])
+    apart = (both["grade"] - both["grade_right"]).abs()
+    assert (len(both), (apart <= 1).sum()) == (given["items"], given["within_one"])
+    runs = [path for path in made if path.startswith("runs/fof/verse/fof-thematic/")]
+    lists = pl.concat([trec(made, tmp_path, path) for path in runs]).filter(pl.col("rank") <= given["depth"])
+    assert both.join(lists.unique(["query_id", "poem_id"]), on=["query_id", "poem_id"]).height == given["items"]
+
+
+def test_more_grades_than_pooled_results_are_refused(counts):
+    wrong = copy.deepcopy(counts)
+    wrong["corpora"]["fof"]["raters"]["items"] = 200
+    with pytest.raises(UserError, match="the pool holds 138"):
+        dict(files(wrong))
+
+
 def test_there_is_a_run_for_all_that_the_study_wants(made):
     """The registry says where there are runs (`only`), and they are there, and no others."""
     study = yaml.safe_load((ROOT / "config" / "studies" / "paper-counts.yaml").read_text(encoding="utf-8"))
@@ -138,6 +216,7 @@ def test_there_is_a_run_for_all_that_the_study_wants(made):
     folder = "build/paper-counts/"
     assert wanted == {folder + path for path in made if path.startswith("runs/")}
     named = [spec["path"] for spec in [*study["query_sets"].values(), *study["corpora"].values()]]
+    named += [file for sheet in study["judging"]["sheets"].values() for file in sheet["files"]]
     assert {path.removeprefix(folder) for path in named} <= set(made)
     assert sorted(study["systems"]) == sorted(registry)
 
@@ -190,6 +269,10 @@ def put(*place):
         (put("thematic", "concordant_less_discordant", 13), "are 11, not 13"),
         (put("thematic", "order", ["bm25", "qwen3-8b"]), "once"),
         (put("thematic", "ordre", []), "'ordre' was unexpected"),
+        (put("misses", "system", "bm52"), "is no system"),
+        (put("misses", "judged", 70), "only so many were missed: 69"),
+        (put("misses", "partly", 34), "fewer than the 51 that are acceptable"),
+        (put("raters", "within_one", 127), "more than the 126 items"),
     ],
 )
 def test_counts_that_cannot_hold_together_are_refused(counts, tmp_path, capsys, change, told):

@@ -152,7 +152,7 @@ def test_an_edited_plot_does_not_encode_again():
 def test_imports_point_downwards():
     floors = {
         0: "arabic atomic code config config_reference costs faults layout manifest orders"
-        " formats palette rows study study_faults tables",
+        " formats judging_faults palette rows study study_faults tables written",
         1: "corpora queries chunks systems ranking measures fusion trec ties probes overlap counts",
         2: "stats judging",
         3: "analyses",

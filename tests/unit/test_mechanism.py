@@ -1,6 +1,4 @@
-"""What predicts success, and whether two protocols agree: small studies whose answers are built in."""
-
-import json
+"""What predicts success: small studies whose answers are built in."""
 
 import numpy as np
 import polars as pl
@@ -8,7 +6,6 @@ import pytest
 from scipy import stats
 
 from verseir.__main__ import main
-from verseir.analyses.dissociation import DISSOCIATION, RANK_MOVES, dissociation
 from verseir.analyses.mechanism import MECHANISM, MECHANISM_SUMMARY, Kinds, mechanism, summarise_mechanism
 from verseir.analyses.paired import Draws
 from verseir.overlap import INDEXED, PROXIMITY
@@ -214,76 +211,7 @@ def test_the_order_of_rows_does_not_matter(study, table):
     assert summarise_mechanism(shuffled.sample(fraction=1, shuffle=True, seed=5)).equals(summarise_mechanism(table))
 
 
-def means_study(known, thematic, n=4, mode="verse"):
-    """PER_QUERY of systems whose means are given, in twentieths, on one known-item and one thematic set."""
-    rows = []
-    for query_set, measure, means in (("known", "Recall@5", known), ("themes", "nDCG@10", thematic)):
-        for system, mean in means.items():
-            for i in range(n):
-                rows.append(("c", mode, query_set, system, f"q{i}", measure, mean / 20))
-                rows.append(("c", mode, query_set, system, f"q{i}", "MAP", 0.5))
-    return pl.DataFrame(rows, schema=dict(PER_QUERY.columns), orient="row")
-
-
-def related(per_query, systems=()):
-    measures = {"known": "Recall@5", "themes": "nDCG@10"}
-    tests, moves = dissociation(per_query, ["known"], ["themes"], measures, systems, flips=999, seed=1)
-    return check_table(tests, DISSOCIATION, "test"), check_table(moves, RANK_MOVES, "test")
-
-
-TEN = {f"s{i}": i for i in range(9)} | {"words": 9}
-LAST = {f"s{i}": i for i in range(9)} | {"words": -1}
-
-
-def test_one_system_that_falls_from_first_to_last():
-    tests, moves = related(means_study(TEN, LAST))
-    whole = tests.filter(pl.col("left_out").is_null()).row(0, named=True)
-    assert whole["tau"] == pytest.approx((36 - 9) / 45)
-    assert whole["p"] == pytest.approx(stats.kendalltau([*range(10)], [*range(1, 10), 0], method="exact").pvalue)
-    assert (whole["test"], whole["n_systems"]) == ("Kendall tau-b, exact", 10)
-    assert (whole["measure_known_item"], whole["measure_thematic"]) == ("Recall@5", "nDCG@10")
-    without = {row["left_out"]: row for row in tests.iter_rows(named=True) if row["left_out"]}
-    assert len(without) == 10
-    assert without["words"]["tau"] == 1
-    assert without["s0"]["tau"] < 1
-    assert whole["family_size"] == 1
-    assert without["s0"]["family_size"] == 10
-    moved = {row["system"]: row for row in moves.iter_rows(named=True)}
-    assert (moved["words"]["rank_known_item"], moved["words"]["rank_thematic"], moved["words"]["move"]) == (1, 10, 9)
-    assert {moved[f"s{i}"]["move"] for i in range(9)} == {-1}
-
-
-def test_tied_means_share_a_rank_and_are_permuted():
-    tests, moves = related(means_study({"a": 3, "b": 3, "c": 1, "d": 0}, {"a": 3, "b": 2, "c": 1, "d": 0}))
-    assert tests["test"][0] == "Kendall tau-b, all permutations"
-    assert moves.filter(pl.col("system") == "a")["rank_known_item"].to_list() == [1.5]
-    assert 0 < tests["p"][0] <= 1
-
-
-def test_too_few_systems_and_equal_means_are_not_estimable():
-    tests, moves = related(means_study({"a": 3, "b": 1}, {"a": 3, "b": 2}))
-    assert tests["note"].to_list() == ["not estimable: fewer than three systems"]
-    assert tests["tau"].to_list() == [None]
-    assert len(moves) == 2
-    tests, _ = related(means_study({"a": 3, "b": 3, "c": 3}, {"a": 3, "b": 2, "c": 1}))
-    assert tests.filter(pl.col("left_out").is_null())["note"].to_list() == ["not estimable: all systems have one mean"]
-    assert tests.filter(pl.col("left_out").is_not_null())["note"].null_count() == 0
-
-
-def test_only_systems_that_were_searched_in_both_are_ranked():
-    tests, moves = related(means_study(TEN, {name: mean for name, mean in LAST.items() if name != "s0"}))
-    assert tests["n_systems"][0] == 9
-    assert "s0" not in moves["system"].to_list()
-    tests, moves = related(means_study(TEN, LAST), systems=["s1", "s2", "words"])
-    assert sorted(moves["system"].to_list()) == ["s1", "s2", "words"]
-
-
-def test_nothing_to_relate_is_an_empty_table():
-    tests, moves = related(means_study(TEN, {}))
-    assert len(tests) == len(moves) == 0
-
-
-def test_the_verbs_write_their_tables(tmp_path, study):
+def test_the_verb_writes_its_tables(tmp_path, study):
     (tmp_path / "queries").mkdir()
     write_table(study.per_query, tmp_path / "per_query.parquet", PER_QUERY)
     write_table(study.queries, tmp_path / "queries/known.parquet", QUERIES)
@@ -296,9 +224,3 @@ def test_the_verbs_write_their_tables(tmp_path, study):
     assert main(options.split()) == 0
     assert len(read_table(tmp_path / "m.csv", MECHANISM)) == 12
     assert len(read_table(tmp_path / "s.csv", MECHANISM_SUMMARY)) == 3 * 4
-    write_table(means_study(TEN, LAST), tmp_path / "means.parquet", PER_QUERY)
-    options = f"relate_protocols --per-query {tmp_path}/means.parquet --known-item known --thematic themes --flips 99"
-    options += f" --seed 1 --output {tmp_path}/d.csv --moves {tmp_path}/r.csv --measures"
-    assert main([*options.split(), json.dumps({"known": "Recall@5", "themes": "nDCG@10"})]) == 0
-    assert len(read_table(tmp_path / "d.csv", DISSOCIATION)) == 11
-    assert len(read_table(tmp_path / "r.csv", RANK_MOVES)) == 10

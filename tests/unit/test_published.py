@@ -2,9 +2,12 @@
 
 import importlib
 import json
+import math
 import pkgutil
 import re
 from decimal import Decimal
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -15,21 +18,27 @@ from hypothesis import strategies as st
 
 from verseir import analyses, tables
 from verseir.__main__ import main
+from verseir.analyses.acceptability import THRESHOLDS
 from verseir.analyses.edited import CHANGE, DIFFERENCE
 from verseir.analyses.era_trend import SLOPE
 from verseir.analyses.explanation_audit import ADDED
 from verseir.analyses.explanation_audit import VERDICTS as AUDITED
 from verseir.analyses.fusion_search import SELECTIONS
+from verseir.analyses.judged import ABOUTNESS
 from verseir.analyses.multiplicity import DECLARED
 from verseir.analyses.published import PUBLISHED, parse_printed, published, read_published, rounded, verdict
 from verseir.analyses.quotation import NOT_QUOTING, QUOTING
 from verseir.analyses.quoted_spans import ASPECTS
 from verseir.analyses.variance_shares import OVERLAP
 from verseir.faults import InputFaults
+from verseir.judging.rubrics import OVERALL, read_rubric
+from verseir.stats.correlation import kendall
 from verseir.tables import check_table, read_table
 
 PATH = analyses.__path__
-FILE = Path(__file__).parents[2] / "resources" / "published" / "what-the-query-remembers.yaml"
+RESOURCES = Path(__file__).parents[2] / "resources"
+FILE = RESOURCES / "published" / "what-the-query-remembers.yaml"
+RUBRIC = RESOURCES / "prompts" / "rubric-thematic.yaml"
 
 
 def judge(computed, printed, unit="share", rounding="half-even"):
@@ -137,6 +146,11 @@ def test_an_unfixed_figure_counts_for_a_study_of_its_own_runs():
     assert compared(unfixed="not printed")["verdict"] == "ok"
 
 
+def test_a_note_is_told_of_a_figure_that_is_compared_and_of_one_that_is_open():
+    assert compared(note="17 of 50")["note"] == "17 of 50"
+    assert compared(note="17 of 50", names={})["note"] == "the study has nothing that stands for 'bm25'; 17 of 50"
+
+
 def test_lookups_take_what_they_say():
     recall = {"measure": "Recall@5"}
     assert looked_up(where=recall, take="lowest")["computed"] == 0.5
@@ -231,6 +245,7 @@ def test_lookups_name_columns_that_the_tables_have():
 
 
 def test_lookups_use_the_words_of_the_tables():
+    aspects = {aspect.id for aspect in read_rubric(RUBRIC).aspects}
     words = {
         ("quotation", "stratum"): {QUOTING, NOT_QUOTING},
         ("quotation_pairs", "stratum"): {QUOTING, NOT_QUOTING},
@@ -242,11 +257,81 @@ def test_lookups_use_the_words_of_the_tables():
         ("quoted_spans", "value"): {value for values in ASPECTS.values() for value in values},
         ("explanation_audit", "verdict"): {*AUDITED, ADDED},
         ("variance_shares", "group"): {OVERLAP},
+        ("acceptability", "threshold"): set(THRESHOLDS),
+        ("thematic_means", "aspect"): {*aspects, ABOUTNESS},
+        ("thematic_contrasts", "aspect"): {OVERALL},
+        ("judge_agreement", "aspect"): aspects,
+        ("judge_orders", "aspect_a"): {OVERALL},
     }
     used = {key: set() for key in words}
     for figure in read_published(FILE)["figures"]:
         lookup = figure.get("lookup", {"table": "", "where": {}})
         for column, value in [*lookup["where"].items(), *lookup.get("minus", {}).items()]:
             if (lookup["table"], column) in words:
-                used[lookup["table"], column].add(value)
+                used[lookup["table"], column].update(value if isinstance(value, list) else [value])
     assert all(used[key] and used[key] <= words[key] for key in words), used
+
+
+@cache
+def figures():
+    return {figure["id"]: figure for figure in read_published(FILE)["figures"]}
+
+
+@pytest.mark.parametrize(("corpus", "concordant"), [("fof", 28), ("diwan", 34)])
+def test_one_tau_of_ten_untied_systems_is_the_printed_one_and_has_the_printed_p(corpus, concordant):
+    tau, p = (figures()[f"{corpus}-{name}"]["printed"] for name in ("tau", "tau-p"))
+    orders = {n: kendall(range(10), order_with(45 - n)) for n in range(46)}
+    assert [n for n, found in orders.items() if judge(found.estimate, tau, "tau") == "ok"] == [concordant]
+    assert [n for n, found in orders.items() if judge(found.p, p, "p") == "ok"] == [45 - concordant, concordant]
+
+
+def order_with(inversions, n=10):
+    """An order of n with so many pairs the wrong way round."""
+    left, order = list(range(n)), []
+    while left:
+        step = min(inversions, len(left) - 1)
+        order.append(left.pop(step))
+        inversions -= step
+    return order
+
+
+def test_the_taus_of_the_rubrics_want_ties():
+    """Tied pairs in either order (some perhaps in both), and pairs that are in different order."""
+    fewest = {}
+    for first, second, discordant in product(range(6), range(6), range(6)):
+        for both in range(min(first, second) + 1):
+            untied = 45 - first - second + both
+            tau = (untied - 2 * discordant) / math.sqrt((45 - first) * (45 - second))
+            for name in ("fof-neutral-tau", "diwan-neutral-tau"):
+                if judge(tau, figures()[name]["printed"], "tau") == "ok":
+                    tied = first + second - both
+                    fewest[name] = min(fewest.get(name, 45), tied)
+    assert fewest == {"fof-neutral-tau": 1, "diwan-neutral-tau": 3}
+
+
+def test_no_split_of_fifty_misses_gives_both_printed_adjustments():
+    """Neither from the counted Recall@5 nor from the printed one; the rate of both corpora together gives both."""
+
+    def rates(hits, n, printed, name):
+        wanted = figures()[name]["printed"]
+        starts = ((hits / n, 1 - hits / n), (printed, 1 - printed))
+        return {
+            (accepted, judged)
+            for judged in range(1, 51)
+            for accepted in range(judged + 1)
+            if any(judge(start + rest * accepted / judged, wanted) == "ok" for start, rest in starts)
+        }
+
+    fof = rates(175, 244, 0.717, "fof-recall-acceptable")
+    diwan = rates(193, 258, 0.748, "diwan-recall-acceptable")
+    assert not {judged for _, judged in fof} & {50 - judged for _, judged in diwan}
+    assert (17, 50) in fof & diwan
+
+
+def test_ninety_percent_of_the_items_is_one_of_two_counts():
+    assert [
+        n for n in range(127) if judge(100 * n / 126, figures()["raters-within-one"]["printed"], "percent") == "ok"
+    ] == [
+        113,
+        114,
+    ]

@@ -13,6 +13,11 @@ from verseir.tables import QRELS, TIES
 from verseir.ties import tie_groups, tie_report
 
 MEASURES = ["R@1", "R@3", "RR", "RR@2", "nDCG", "nDCG@3", "Rprec", "AP", "AP@2", "P@2", "Success@2"]
+#: Measures that do not count an unjudged document as wrong.
+OPEN = [
+    "P(judged_only=True)@2", "RR(judged_only=True)", "AP(judged_only=True)", "nDCG(judged_only=True)@2",
+    "Rprec(judged_only=True)", "R(judged_only=True)@1", "Bpref", "Judged@2", "Judged",
+]  # fmt: skip
 
 
 def run_of(scores):
@@ -43,13 +48,13 @@ def every_order(run, qrels, query_ids, measure):
     return low / len(query_ids), high / len(query_ids)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.dictionaries(st.sampled_from("pq"), st.lists(st.integers(0, 2), max_size=5), max_size=2),
     st.dictionaries(
         st.sampled_from("pq"), st.dictionaries(st.sampled_from("abcdefz"), st.integers(0, 3), max_size=4), max_size=2
     ),
-    st.sampled_from(MEASURES),
+    st.sampled_from([*MEASURES, *OPEN]),
 )
 def test_bounds_are_those_of_all_orders(scores, grades, measure):
     run, qrels = run_of(scores), qrels_of(grades)
@@ -69,6 +74,15 @@ def test_graded_documents_of_one_tie():
     assert bounds["nDCG"][1] == 1
     low, high = every_order(run_of({"q": [1, 1, 1]}), qrels_of({"q": {"a": 1, "c": 2}}), ["q"], "nDCG")
     assert bounds["nDCG"] == (pytest.approx(low), high)
+
+
+@pytest.mark.parametrize("measure", OPEN)
+def test_bounds_of_one_tie_of_relevant_other_and_unjudged_documents(measure):
+    run, qrels = run_of({"q": [2, 1, 1, 1, 1, 0]}), qrels_of({"q": {"b": 0, "c": 2, "e": 1, "f": 0, "z": 0}})
+    report = tie_report(run, qrels, ["q"], [measure])
+    low, high = every_order(run, qrels, ["q"], measure)
+    assert report.select("lowest", "highest").row(0) == (pytest.approx(low), pytest.approx(high))
+    assert low < high or measure == "Judged"
 
 
 def test_without_ties_bounds_are_the_mean():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import polars as pl
 import yaml
-from project import Project, verse
+from project import ROOT, Project, verse
 
+from verseir.judging.rubrics import read_rubric
 from verseir.tables import RUN, write_table
 
 POEMS, VERSES = 8, 5
@@ -31,6 +33,26 @@ def never(i: int) -> int:
 
 def quoted_first(i: int) -> int:
     return 1 if i % 2 else 0
+
+
+#: The score that a judge gives to a poem for query number i, by the number of the poem: 0 refuses, None is not judged.
+Score = Callable[[int, int], int | None]
+
+
+def kind(i: int, poem: int) -> int:
+    return 1 + (2 * i + 3 * poem) % 5
+
+
+def strict(i: int, poem: int) -> int:
+    return 1
+
+
+def silent(i: int, poem: int) -> int:
+    return 0
+
+
+def absent(i: int, poem: int) -> None:
+    return None
 
 
 def near(i: int) -> int:
@@ -85,6 +107,7 @@ class Degenerate(Project):
         corpora: Mapping[str, Mapping[str, Any]],
         query_sets: Mapping[str, tuple[Asked | None, Mapping[str, Any]]],
         systems: Mapping[str, tuple[Place | None, Mapping[str, Any]]],
+        judges: Mapping[str, tuple[Score, str]] | None = None,
         **study: Any,
     ):
         """A study that differs from the usual one by ``study``.
@@ -96,6 +119,7 @@ class Degenerate(Project):
             query_sets: name -> its queries (None: it is edited from another) and its entry.
             systems: name -> its ranks (None: it is no imported one) and its entry in the registry; with ``arm`` it is
                 no system of the study itself.
+            judges: name -> its scores of the thematic queries, and its rubric in ``resources/prompts``.
         """
         super().__init__(folder)
         self.study = {
@@ -123,6 +147,11 @@ class Degenerate(Project):
                 path = f"given/{{corpus}}/{{mode}}/{{query_set}}/{name}.parquet"
                 registry[name] |= {"kind": "imported", "path": path}
                 self._rank(name, place, query_sets)
+        shutil.copytree(ROOT / "resources" / "prompts", folder / "resources" / "prompts")
+        for name, (score, rubric) in (judges or {}).items():
+            entry = {"rubric": f"resources/prompts/{rubric}.yaml", "path": f"data/{name}.jsonl"}
+            self.study.setdefault("judging", {"depth": 3}).setdefault("judges", {})[name] = entry
+            self.write_rows(entry["path"], self._scores(score, entry["rubric"], query_sets))
         (self.folder / "mine.yaml").write_text(yaml.safe_dump(registry, allow_unicode=True), encoding="utf-8")
         self.save_study()
 
@@ -138,6 +167,20 @@ class Degenerate(Project):
             rows.append(row)
         self.write_rows(f"data/{name}.jsonl", rows)
         return {"adapter": "jsonl", "path": f"data/{name}.jsonl", "language": "ar", **entry}
+
+    def _scores(
+        self, score: Score, rubric: str, query_sets: Mapping[str, tuple[Asked | None, Mapping[str, Any]]]
+    ) -> list[dict[str, Any]]:
+        """The rows of a judge's file: all poems for all thematic queries, or one of no set of the study."""
+        aspects, rows = read_rubric(ROOT / rubric).ids, []
+        for name, (asked, entry) in query_sets.items():
+            for i in range(asked.n if asked and entry.get("purpose") == "thematic" else 0):
+                for poem in range(POEMS):
+                    said = score(i, poem)
+                    row = {"query_set": name, "query_id": f"{name}-q{i}", "poem_id": poem_id("", poem)}
+                    if said is not None:
+                        rows.append(row | (dict.fromkeys(aspects, said) if said else {"status": "refused"}))
+        return rows or [{"query_set": "elsewhere", "query_id": "q", "poem_id": "p", **dict.fromkeys(aspects, 1)}]
 
     def _rank(
         self, system: str, place: Place, query_sets: Mapping[str, tuple[Asked | None, Mapping[str, Any]]]

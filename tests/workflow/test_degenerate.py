@@ -15,16 +15,18 @@ import polars as pl
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from degenerate import Asked, Degenerate, far, first, near, never, quoted_first
+from degenerate import Asked, Degenerate, absent, far, first, kind, near, never, quoted_first, silent, strict
 from in_process import run_in_process
 
 from verseir import analyses, tables
+from verseir.judging import judgements
 from verseir.tables import Table, read_table
 
 WORDS, VECTORS = {"signal": "lexical"}, {"signal": "dense"}
 EAST = {"corpora": ["east"]}
 THEMATIC = {"purpose": "thematic"}
 LATER = {"judged": "later"}
+SEVEN, NEUTRAL = "rubric-thematic", "rubric-thematic-neutral"
 
 PUBLISHED = """
 source: nowhere
@@ -68,8 +70,8 @@ def edited(source: str, rule: str, **options: str) -> tuple[None, dict[str, Any]
 
 
 def many_sets(folder: Path) -> Degenerate:
-    """Query sets of every odd kind; a corpus that says nothing of its poems, and one without the base mode."""
-    return Degenerate(
+    """Query sets of every odd kind; a corpus without the base mode; sheets with one grade in all, and no judge."""
+    project = Degenerate(
         folder,
         corpora={
             "east": {},
@@ -96,7 +98,20 @@ def many_sets(folder: Path) -> Degenerate:
             "unsigned": (near, {}),
             "fused": (None, {"kind": "fusion", "arms": ["words", "near"]}),
         },
+        judging={
+            "query_sets": ["themes"],
+            "sheets": {
+                "answers": {"corpus": "east", "query_set": "themes"},
+                "misses": {"corpus": "east", "query_set": "mixed", "system": "words", "n": 3},
+                "nothing": {"corpus": "east", "query_set": "mixed"},
+                "begun": {"corpus": "east", "query_set": "themes", "files": ["data/begun.jsonl"]},
+                "faith": {"corpus": "east", "explanations": "ai", "n": 4},
+            },
+        },
     )
+    grades = [{"query_id": f"themes-q{i}", "poem_id": "poem-0", "grade": "" if i else "1"} for i in range(4)]
+    project.write_rows("data/begun.jsonl", grades)
+    return project
 
 
 def constant(folder: Path) -> Degenerate:
@@ -115,7 +130,7 @@ def constant(folder: Path) -> Degenerate:
 
 
 def alone(folder: Path) -> Degenerate:
-    """One system; one query; edited sets without a query; declared families and printed figures that it cannot tell."""
+    """One system; one query of each kind; edited sets without a query; families and figures that it cannot tell."""
     project = Degenerate(
         folder,
         corpora={"east": {"modes": ["verse"]}},
@@ -125,8 +140,10 @@ def alone(folder: Path) -> Degenerate:
             "cut": edited("not-quoting", "delete-quoted"),
             "cut-one": edited("one", "delete-quoted"),
             "grown": edited("one", "append-half-verse", verse="opening"),
+            "theme": (Asked(1, none), EAST | THEMATIC),
         },
         systems={"bm25": (None, {"kind": "bm25"})},
+        judges={"kind": (kind, SEVEN), "strict": (strict, SEVEN)},
         analyses={
             "normalisation": {},
             "published": {"file": "data/published.yaml"},
@@ -150,8 +167,10 @@ def dense(folder: Path) -> Degenerate:
             "mixed": (Asked(6, every_other), EAST),
             "cut": edited("mixed", "delete-quoted"),
             "grown": edited("quoting", "append-half-verse", verse="opening"),
+            "themes": (Asked(5, none, also=1), EAST | THEMATIC),
         },
         systems={"near": (near, VECTORS), "far": (far, VECTORS)},
+        judges={"kind": (kind, SEVEN), "neutral": (kind, NEUTRAL)},
         measures=["MRR", "nDCG@10"],
         analyses={"measures": ["MRR"]},
     )
@@ -192,6 +211,7 @@ def thematic(folder: Path) -> Degenerate:
             "later": (Asked(4, none, judged=False), EAST | THEMATIC | LATER),
         },
         systems={"words": (quoted_first, WORDS), "near": (near, VECTORS)},
+        judges={"kind": (kind, SEVEN), "stray": (absent, SEVEN), "silent": (silent, NEUTRAL)},
     )
 
 
@@ -206,6 +226,7 @@ def unjudged(folder: Path) -> Degenerate:
             "cut": edited("known-later", "delete-quoted"),
         },
         systems={"words": (quoted_first, WORDS), "near": (near, VECTORS)},
+        judges={"stray": (absent, SEVEN)},
     )
 
 
@@ -246,6 +267,7 @@ SAID = {
         "100.0% of 1 query shares 3 words in a row with a poem that they ask for",
         "No query quotes its poem on not-quoting, east: whether quoted spans stand in other poems is not estimable.",
         "No test could be made against",
+        "How far judges can be trusted Not estimable: no judge has judged results of this study.",
     ],
     "constant": [
         "the slope of every system is 0.000 Recall@5",
@@ -264,12 +286,15 @@ SAID = {
         "not estimable: there is one run alone, nothing to fuse",
         "Of the families that the study declares, no test could be made.",
         "Of 2 printed figures: 2 open.",
+        "kind and strict on theme, east: rho not estimable: a judge gives one score to all",
+        "kind by overall and strict by overall on theme, east: not estimable: fewer than three systems.",
     ],
     "dense": [
         "the subsets with a lexical arm against the subsets without one: not estimable: no run is lexical",
         "On quoting, east, slopes are not estimable: every query quotes.",
         "scores most above its other queries where they quote",
         "cut on east (3 queries) changes MRR by:",
+        "the best was picked on the same queries",
     ],
     "lexical": ["This study lacks a dense encoder", "not estimable: every run is lexical", "Mode verse in place of ai"],
     "fused": [
@@ -282,6 +307,9 @@ SAID = {
         "Not estimable: no known-item query set was measured in the base mode.",
         "Not estimable: no corpus has both a known-item and a thematic query set that were measured.",
         "No check could be made: no known-item query set was searched.",
+        "stray (seven aspects) judged 0 of 14 items of themes on east; 14 unjudged, and scored nowhere.",
+        "silent (neutral) judged 0 of 14 items of themes on east; 14 refused, and scored nowhere.",
+        "kind and stray on themes, east: not estimable: no item was scored by both.",
     ],
     "unjudged": [
         "No mean is estimable: no query of the study has a relevant poem.",
@@ -289,6 +317,7 @@ SAID = {
         "Of all tests in all tables, no test could be made.",
         "No measured query of this study names its register",
         "Not estimable: no query has a poem that it asks for.",
+        "later on east: not estimable: nothing that it put first was judged.",
     ],
     "limited": [
         "nobody (known-item, which no system searched)",
@@ -300,8 +329,12 @@ SAID = {
 
 #: Numbers that are no numbers, as words.
 NO_NUMBER = re.compile(r"(?<![\w-])(?:NaN|nan|None|null|[+-]?inf)(?![\w-])")
-#: Columns of what some rows do not have: the p of a second test, a share that chance would give, the size of an index.
-BESIDE = {"p_t", "p_permutation", "p_meng", "p_steiger", "p_hittner", "p_williams", "by_chance", "index_mb"}
+#: Columns of what some rows do not have: the p of a second test, a share that chance would give, the size of an index,
+#: the cost of a judge that is a file.
+BESIDE = {
+    *("p_t", "p_permutation", "p_meng", "p_steiger", "p_hittner", "p_williams"),
+    *("by_chance", "index_mb", "cost"),
+}
 #: Reasons in the rows' own words.
 OWN = (
     "alike on every query",
@@ -324,7 +357,7 @@ def contracts() -> dict[str, Table]:
     ]
     return {
         value.name: value
-        for module in (tables, *modules)
+        for module in (tables, judgements, *modules)
         for value in vars(module).values()
         if isinstance(value, Table)
     }
@@ -386,3 +419,13 @@ def test_the_report_says_what_is_not_estimable_and_why(finished):
         assert sentence in words
     assert "not estimable: not estimable" not in words.lower()
     assert "0 of 0" not in words
+
+
+def test_sheets_are_drawn_also_where_nobody_graded_them(finished):
+    sheets = finished.study.get("judging", {}).get("sheets", {})
+    pages = {path.parent.name: path for path in (finished.results / "sheets").glob("*/*.html")}
+    assert set(pages) == set(sheets)
+    if sheets:
+        lengths = {name: len(pl.read_csv(next(path.parent.glob("*.csv")))) for name, path in pages.items()}
+        assert lengths["answers"] == lengths["begun"] > lengths["faith"] == 4
+        assert (lengths["misses"], lengths["nothing"]) == (3, 0)

@@ -35,6 +35,12 @@ PRINTED = {
     "fof-tau-p": ".38",
     "diwan-tau": "+0.51",
     "diwan-tau-p": ".047",
+    "fof-recall-acceptable": "0.813",
+    "diwan-recall-acceptable": "0.834",
+    "misses-acceptable": "34",
+    "misses-partly": "72",
+    "raters-within-one": "90",
+    "bm25-move": "9",
 }
 
 
@@ -47,10 +53,10 @@ class Counts(Project):
         self.study = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
         self.study |= {"bootstrap": 200, "flips": 9999}  # no printed figure hangs on them
         self.save_study()
-        published = "resources/published"
-        (folder / published).mkdir(parents=True)
-        for file in (ROOT / published).iterdir():
-            (folder / published / file.name).write_bytes(file.read_bytes())
+        for read in ("resources/published", "resources/prompts"):
+            (folder / read).mkdir(parents=True)
+            for file in (ROOT / read).iterdir():
+                (folder / read / file.name).write_bytes(file.read_bytes())
 
     @property
     def results(self) -> Path:

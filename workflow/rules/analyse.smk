@@ -27,13 +27,6 @@ def poems_of(query_sets):
     return sorted({f"{RESULTS}/corpora/{corpus}/poems.parquet" for corpus, _ in places})
 
 
-AUDITS = {
-    name: dict(sorted(study.spec["corpora"][name]["audits"].items()))
-    for name in study.corpora
-    if "audits" in study.spec["corpora"][name]
-}
-
-
 def of_query_sets(cross, query_sets):
     """A cross with these query sets alone."""
     return cross | {"query_sets": {name: cross["query_sets"][name] for name in query_sets}}
@@ -226,6 +219,8 @@ rule relate_protocols:
     """Whether known-item and thematic query sets rank the systems alike."""
     input:
         per_query=rules.evaluate_runs.output,
+        queries=judged([*KNOWN, *THEMATIC]),
+        judged=[f"{RESULTS}/judged_per_query.parquet"] if study.judging else [],
         code=code("relate_protocols"),
     output:
         output=f"{TABLES}/dissociation.csv",
@@ -237,19 +232,22 @@ rule relate_protocols:
     conda:
         "../../envs/core.yaml"
     params:
+        results=RESULTS,
+        judged=lambda w, input: ["--judged", *input.judged] if input.judged else [],
         known_item=KNOWN,
         thematic=THEMATIC,
         measures=canonical(MAIN),
         systems=study.single_systems,
+        resamples=study.spec["bootstrap"],
         flips=study.spec["flips"],
         seed=study.spec["seed"],
     message:
         "Relating the two protocols"
     shell:
-        "python -m verseir relate_protocols --per-query {input.per_query:q}"
+        "python -m verseir relate_protocols --results {params.results:q} {params.judged:q}"
         " --known-item {params.known_item:q} --thematic {params.thematic:q} --measures {params.measures:q}"
-        " --systems {params.systems:q} --flips {params.flips} --seed {params.seed} --output {output.output:q}"
-        " --moves {output.moves:q} 2>&1 | tee {log:q}"
+        " --systems {params.systems:q} --resamples {params.resamples} --flips {params.flips}"
+        " --seed {params.seed} --output {output.output:q} --moves {output.moves:q} 2>&1 | tee {log:q}"
 
 
 rule measure_augmentation:

@@ -1,5 +1,16 @@
 # Checks of the corpora that results could hang on.
 
+AUDITS = {
+    name: dict(sorted(study.spec["corpora"][name]["audits"].items()))
+    for name in study.corpora
+    if "audits" in study.spec["corpora"][name]
+}
+
+
+def audited(corpus):
+    """The sources that a language model writes for a corpus and people audit."""
+    return [source for source in study.written[corpus] if source in AUDITS[corpus]]
+
 
 rule locate_spans:
     """Whether quoted spans stand in one poem alone, where in it, and whether systems find it."""
@@ -125,6 +136,7 @@ rule audit_explanations:
     """What people who audited explanations found."""
     input:
         poems=expand(f"{RESULTS}/corpora/{{corpus}}/{{part}}.parquet", corpus=AUDITS, part=["poems", "explanations"]),
+        written=[f"{RESULTS}/corpora/{name}/written/{source}.parquet" for name in AUDITS for source in audited(name)],
         files=[path for sources in AUDITS.values() for path in sources.values()],
         code=code("audit_explanations"),
     output:
@@ -138,8 +150,10 @@ rule audit_explanations:
     params:
         results=RESULTS,
         audits=canonical(AUDITS),
+        written=canonical({name: audited(name) for name in AUDITS}),
     message:
         "Reading audits of explanations"
     shell:
         "python -m verseir audit_explanations --results {params.results:q} --audits {params.audits:q}"
+        " --written {params.written:q}"
         " --output {output:q} 2>&1 | tee {log:q}"

@@ -147,6 +147,31 @@ rule plot_fusions:
         "python -m verseir plot_fusions --fusion {input.fusion:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
+rule plot_rankings:
+    """The places of the systems under the two protocols."""
+    input:
+        dissociation=rules.relate_protocols.output.output,
+        moves=rules.relate_protocols.output.moves,
+        code=code("plot_rankings"),
+    output:
+        report(f"{RESULTS}/figures/rankings.svg", caption="../report/rankings.rst", category="Figures"),
+        multiext(f"{RESULTS}/figures/rankings", ".pdf", ".png"),
+    log:
+        f"{RESULTS}/logs/plot_rankings.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/plot_rankings.tsv"
+    conda:
+        "../../envs/core.yaml"
+    params:
+        base_mode=study.analyses["base_mode"],
+        lexical=study.lexical,
+    message:
+        "Plotting the two rankings"
+    shell:
+        "python -m verseir plot_rankings --dissociation {input.dissociation:q} --moves {input.moves:q}"
+        " --base-mode {params.base_mode:q} --lexical {params.lexical:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
 ANALYSIS_FIGURES = [
     rules.plot_spectrum.output[0],
     rules.plot_quotation.output[0],
@@ -154,4 +179,5 @@ ANALYSIS_FIGURES = [
     rules.plot_mechanism.output[0],
     rules.plot_augmentation.output[0],
     rules.plot_fusions.output[0],
+    rules.plot_rankings.output[0],
 ]

@@ -4,7 +4,7 @@
 def files_of(corpus):
     """The files of this machine that a corpus is read from: those named, and all in a folder that is named."""
     spec = study.spec["corpora"][corpus]
-    named = [spec.get("path"), spec.get("sources"), *spec.get("explanations", {}).values()]
+    named = [spec.get("path"), spec.get("sources"), *without_written(spec).get("explanations", {}).values()]
     files = []
     for path in filter(None, named):
         folder = Path(path)
@@ -21,11 +21,26 @@ def input_files():
     """All files of this machine that the study reads."""
     corpora = [path for corpus in study.corpora for path in files_of(corpus)]
     query_sets = [path for query_set in study.query_sets for path in query_files_of(query_set)]
-    return corpora + query_sets + [path for query_set in edited_query_sets for path in edit_files(query_set)]
+    edits = [path for query_set in edited_query_sets for path in edit_files(query_set)]
+    return sorted({*corpora, *query_sets, *edits, *(path for _, path in named_files(study.spec))})
 
 
 given_query_sets = [name for name in study.query_sets if "path" in study.spec["query_sets"][name]]
+chapter_query_sets = [name for name in study.query_sets if "chapters" in study.spec["query_sets"][name]]
 drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["query_sets"][name]]
+
+
+def chapters_of(query_set):
+    """The anthology whose chapters a query set is made of."""
+    return study.spec["query_sets"][query_set]["chapters"]["corpus"]
+
+
+def explanations_of(corpus, modes):
+    """The explanations of a corpus: those that came with it, and those that a model writes and these modes index."""
+    fields = {field for mode in modes for field in study.spec["modes"][mode]}
+    written = [source for source in study.written[corpus] if f"explanation:{source}" in fields]
+    folder = f"{RESULTS}/corpora/{corpus}"
+    return [f"{folder}/explanations.parquet", *(f"{folder}/written/{source}.parquet" for source in written)]
 
 
 # Before the first job of a run, every input of the study is read, and all faults are refused at once. This is no rule:
@@ -34,6 +49,7 @@ onstart:
     sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
     encoders = canonical([study.registry[name] for name in study.systems("dense")])
+    options += ["--judging", canonical(study.judging)]
     options += ["--published", study.analyses.get("published", {}).get("file", "")]
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
     if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options]).returncode:
@@ -116,11 +132,69 @@ rule draw_probes:
         " --seed {params.seed} --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
 
 
+rule draw_chapters:
+    """The chapters of an anthology as thematic queries, their pieces as the relevant poems."""
+    input:
+        files=lambda w: files_of(chapters_of(w.query_set)),
+        poems=lambda w: f"{RESULTS}/corpora/{chapters_of(w.query_set)}/poems.parquet",
+        code=code("draw_chapters"),
+    output:
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+    log:
+        f"{RESULTS}/logs/draw_chapters/{{query_set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/draw_chapters/{{query_set}}.tsv"
+    wildcard_constraints:
+        query_set=one_of(chapter_query_sets),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        corpus=lambda w: chapters_of(w.query_set),
+        spec=lambda w: corpus_spec(chapters_of(w.query_set)),
+    message:
+        "Reading the chapters of {params.corpus} as the query set {wildcards.query_set}"
+    shell:
+        "python -m verseir draw_chapters --name {wildcards.query_set:q} --corpus {params.corpus:q} --spec {params.spec:q}"
+        " --poems {input.poems:q} --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
+
+
+rule write_explanations:
+    """One explanation a verse by a language model. What it wrote is kept, verse by verse, when a run is stopped."""
+    input:
+        poems=rules.ingest_corpus.output.poems,
+        prompt=lambda w: study.spec["corpora"][w.corpus]["explanations"][w.source]["prompt"],
+        code=code("write_explanations"),
+    output:
+        explanations=f"{RESULTS}/corpora/{{corpus}}/written/{{source}}.parquet",
+        rejects=f"{RESULTS}/corpora/{{corpus}}/written/{{source}}.rejects.csv",
+    log:
+        f"{RESULTS}/logs/write_explanations/{{corpus}}/{{source}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/write_explanations/{{corpus}}/{{source}}.tsv"
+    wildcard_constraints:
+        source=one_of({source for sources in study.written.values() for source in sources}),
+    conda:
+        "../../envs/encoders.yaml"
+    threads: 8
+    resources:
+        gpu=lambda w: int("model" in study.spec["corpora"][w.corpus]["explanations"][w.source]),
+    params:
+        spec=lambda w: canonical(study.spec["corpora"][w.corpus]["explanations"][w.source]),
+        seed=study.spec["seed"],
+    message:
+        "Writing the explanations {wildcards.source} of {wildcards.corpus}"
+    shell:
+        "python -m verseir write_explanations --corpus {wildcards.corpus:q} --source {wildcards.source:q}"
+        " --poems {input.poems:q} --spec {params.spec:q} --seed {params.seed} --output {output.explanations:q}"
+        " --rejects {output.rejects:q} 2>&1 | tee {log:q}"
+
+
 rule make_chunks:
     """Compose the text of every chunk of a corpus in one indexing mode."""
     input:
         poems=rules.ingest_corpus.output.poems,
-        explanations=rules.ingest_corpus.output.explanations,
+        explanations=lambda w: explanations_of(w.corpus, [w.mode]),
         code=code("make_chunks"),
     output:
         f"{RESULTS}/corpora/{{corpus}}/chunks/{{mode}}.parquet",

@@ -22,7 +22,7 @@ def edited_from(query_set, pattern):
 def edit_files(query_set):
     """The files that an edit reads: rewrites, names, a prompt."""
     edit = edit_of(query_set)
-    named = [edit.get("path"), edit.get("names"), edit.get("endpoint", {}).get("prompt")]
+    named = [edit.get("path"), edit.get("names"), edit.get("prompt")]
     return [path for path in named if isinstance(path, str)]
 
 
@@ -34,7 +34,7 @@ rule measure_overlap:
     """Spans and words that each query of one set shares with its poem: with the verses, and with what each mode indexes."""
     input:
         poems=rules.ingest_corpus.output.poems,
-        explanations=rules.ingest_corpus.output.explanations,
+        explanations=lambda w: explanations_of(w.corpus, study.modes_of(w.corpus)),
         queries=QUERIES,
         qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
         code=code("measure_overlap"),
@@ -141,7 +141,7 @@ rule rewrite_queries:
     wildcard_constraints:
         query_set=one_of(model_edited),
     conda:
-        "../../envs/core.yaml"
+        "../../envs/encoders.yaml"
     params:
         rule=lambda w: canonical(edit_of(w.query_set)),
         tokens=study.analyses["tokens"],

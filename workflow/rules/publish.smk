@@ -17,6 +17,7 @@ TESTS = [
     rules.test_trends.output.poet_frequency,
     rules.compare_gold_poems.output[0],
     rules.relate_protocols.output.output,
+    *(JUDGED_TESTS if study.judging else []),
 ]
 
 
@@ -60,6 +61,7 @@ ANALYSED = [
     rules.state_equivalence.output[0],
     rules.relate_protocols.output.moves,
     *rules.count_corrections.output,
+    *([table for table in JUDGED_TABLES if table not in JUDGED_TESTS] if study.judging else []),
 ]
 
 PUBLISHED = study.analyses.get("published")
@@ -105,9 +107,14 @@ PAPER = [
         "6-fusion",
         "7-thresholds",
         "8-measures",
+        "9-aspects",
+        "10-judges",
     )
     for suffix in ("csv", "tex")
 ]
+
+
+JUDGED_OPTIONS = ("--thematic-means", "--thematic-contrasts", "--judge-agreement", "--judge-orders")
 
 
 rule typeset_tables:
@@ -123,6 +130,16 @@ rule typeset_tables:
         fusion_contrasts=rules.search_fusions.output.contrasts,
         quotation=rules.stratify_quotation.output.means,
         slopes=rules.stratify_quotation.output.slopes,
+        judged=(
+            [
+                rules.score_systems.output.means,
+                rules.score_systems.output.contrasts,
+                rules.compare_judges.output.agreement,
+                rules.compare_judges.output.orders,
+            ]
+            if study.judging
+            else []
+        ),
         code=code("typeset_tables"),
     output:
         PAPER,
@@ -141,6 +158,7 @@ rule typeset_tables:
         lexical=study.lexical,
         base_mode=study.analyses["base_mode"],
         quoting=study.analyses["quoting"],
+        judged=lambda w, input: [part for pair in zip(JUDGED_OPTIONS, input.judged) for part in pair],
         folder=f"{RESULTS}/paper",
     message:
         "Typesetting tables"
@@ -148,7 +166,7 @@ rule typeset_tables:
         "python -m verseir typeset_tables --leaderboard {input.leaderboard:q} --contrasts {input.contrasts:q}"
         " --spectrum {input.spectrum:q} --edits {input.edits:q} --mechanism {input.mechanism:q} --moves {input.moves:q}"
         " --fusion {input.fusion:q} --fusion-contrasts {input.fusion_contrasts:q} --quotation {input.quotation:q}"
-        " --slopes {input.slopes:q} --main-measures {params.main:q} --shown-measures {params.shown:q}"
+        " --slopes {input.slopes:q} {params.judged:q} --main-measures {params.main:q} --shown-measures {params.shown:q}"
         " --measures {params.measures:q} --known-item {params.known_item:q} --thematic {params.thematic:q}"
         " --lexical {params.lexical:q} --base-mode {params.base_mode:q} --threshold {params.quoting}"
         " --output {params.folder:q} 2>&1 | tee {log:q}"

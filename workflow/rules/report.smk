@@ -109,7 +109,7 @@ rule write_report:
         figures=[rules.plot_registers.output[0], *ANALYSIS_FIGURES],
         audits=expand(f"{RESULTS}/corpora/{{corpus}}/audit.json", corpus=study.corpora),
         code=code("write_report"),
-        template=lambda w: os.path.relpath(Path(workflow.basedir) / "workflow/report/page.html"),
+        template=project_file("workflow/report/page.html"),
     output:
         f"{RESULTS}/report/index.html",
     log:

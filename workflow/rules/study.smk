@@ -10,7 +10,9 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from verseir.code import modules_of
 from verseir.config import canonical, load_study
+from verseir.written import without_written
 from verseir.faults import InputFaults
+from verseir.judging_faults import named_files
 from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
@@ -43,6 +45,11 @@ def code(verb):
     return [os.path.relpath(path) for path in modules_of(verb)]
 
 
+def project_file(path):
+    """A file of the project, as the working directory sees it."""
+    return os.path.relpath(Path(workflow.basedir) / path)
+
+
 def spec(section, name):
     """One corpus, mode or query set of the study, as a parameter that the order of its keys does not change."""
     return canonical(study.spec[section][name])
@@ -50,7 +57,7 @@ def spec(section, name):
 
 def corpus_spec(name):
     """One corpus, without the modes that it is indexed in and the audits of it: those do not change what is read."""
-    given = study.spec["corpora"][name]
+    given = without_written(study.spec["corpora"][name])
     return canonical({key: value for key, value in given.items() if key not in ("modes", "audits")})
 
 

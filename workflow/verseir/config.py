@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, InputFaults, closest
+from verseir.judging_faults import judging_faults, model_faults
 from verseir.study import Study
 from verseir.study_faults import analysis_faults, arm_faults, reference_faults
 
@@ -51,9 +52,14 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     spec = _with_defaults(spec, schema)
     registry = _load_registry(spec, base, faults)
     faults += reference_faults(spec, registry, where)
+    faults += model_faults(spec, where)
     if faults:
         raise InputFaults(faults)
     _fill_analyses(Study(spec, registry))
+    faults += judging_faults(Study(spec, registry), where)
+    if faults:
+        raise InputFaults(faults)
+    _fill_judging(Study(spec, registry))
     faults += arm_faults(Study(spec, registry), where)
     faults += analysis_faults(Study(spec, registry), where)
     if faults:
@@ -105,11 +111,16 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
     for family in filled["contrasts"]:
         family.setdefault("measures", [main])
     for query_set in filled["query_sets"].values():
-        query_set.setdefault("purpose", "edited" if "edit" in query_set else "known-item")
+        drawn = "edited" if "edit" in query_set else "thematic" if "chapters" in query_set else "known-item"
+        query_set.setdefault("purpose", drawn)
         query_set.setdefault("judged", "now")
         if "edit" in query_set:
             _fill(query_set["edit"], schema["$defs"]["edit"])
     _fill(filled["analyses"], schema["$defs"]["analyses"])
+    if "judging" in filled:
+        _fill(filled["judging"], schema["$defs"]["judging"])
+        for sheet in filled["judging"]["sheets"].values():
+            _fill(sheet, schema["$defs"]["sheet"])
     return filled
 
 
@@ -139,6 +150,28 @@ def _fill_analyses(study: Study) -> None:
         ablation.setdefault("systems", [name for name in study.single_systems if "text" in study.registry[name]])
         ablation.setdefault("modes", [asked["base_mode"]])
         ablation.setdefault("query_sets", study.query_sets_for("known-item"))
+
+
+def _fill_judging(study: Study) -> None:
+    """Fill in what judges and sheets leave to the rest of the study."""
+    if "judging" not in study.spec:
+        return
+    asked = study.judging
+    asked.setdefault("query_sets", study.query_sets_for("thematic"))
+    if study.judges:
+        asked.setdefault("main", study.judges[0])
+    for sheet in asked["sheets"].values():
+        kind = study.kind_of(sheet)
+        sheet.setdefault("guidelines", f"resources/prompts/guidelines-{kind}.md")
+        if kind == "thematic":
+            sheet.setdefault("depth", asked["depth"])
+            sheet.setdefault("systems", sorted(study.spec["systems"]))
+            sheet.setdefault("modes", [study.analyses["base_mode"]])
+        elif kind == "known-item":
+            sheet.setdefault("mode", study.analyses["base_mode"])
+            sheet.setdefault("measure", study.analyses["success"])
+        else:
+            sheet.setdefault("n", 50)
 
 
 def _variants(study: Study) -> dict[str, dict[str, Any]]:

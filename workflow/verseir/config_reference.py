@@ -36,7 +36,11 @@ id and revision; its explanations are the source `fof`.
 **Poems, `adapter: openiti`**: OpenITI mARkdown files: `path` names a file or a folder; or `sources` names a list
 with repository, commit, path and sha256, fetched once, and `local` a folder that already holds the listed files.
 
-**Explanations** (`explanations: {source: file}`): rows of `poem_id`, `verse_index` (from 0) and `text`.
+**Poems, `adapter: anthology`**: one OpenITI mARkdown file with thematic chapters (`path`, or `sources` and `select`);
+`query_sets.<q>.chapters: {corpus: <corpus>}` makes its chapters thematic queries whose relevant poems are their pieces.
+
+**Explanations** (`explanations: {source: file}`): rows of `poem_id`, `verse_index` (from 0) and `text`. Or a language
+model writes them: `explanations: {source: {prompt: resources/prompts/explain.md, endpoint: {...}}}`.
 
 **Queries** (JSON Lines, CSV or TSV): `query_id`, `text`, and perhaps `register` (`quoting`, `half-remembered`,
 `abstract`, `thematic`) and `relevant`: a poem_id, a list of them, or `{poem_id: grade}`; in a table, ids parted by
@@ -51,15 +55,29 @@ names that the rewrite must keep) and `need_kept` (`false` rejects the row).
 **Audits** (`audits: {source: file}`; CSV, TSV or JSON Lines): `poem_id`, `verse_index`, `verdict` (`faithful`,
 `minor error`, `misread`), and perhaps `added_content` (`yes` or `no`) and `annotator`.
 
+**Scores of a judge** (`judging.judges.<judge>.path`; JSON Lines, CSV or TSV): `query_id` and `poem_id` (or the
+`item_id` of a pool), and either `scores` and perhaps `justifications`, `{aspect: value}` each, or one field an aspect;
+`status` (`refused`, `malformed`) where there is no score.
+
+**Annotations** (`judging.sheets.<sheet>.files`; CSV, TSV or JSON Lines): what the page of a sheet saves: `item_id` (or
+`query_id` and `poem_id`), `grade` (0, 1 or 2; empty where left open), and perhaps `annotator` (else the file's name is)
+and `remark`.
+
 **Runs** (a system of `kind: imported`): TREC runs, or Parquet with the columns of this project's own runs.
 """
+
+#: The parts of a study that have a table of their own, in the order in which they are read.
+PARTS = (
+    *("corpus", "explaining", "sample", "query_set", "edit", "judging", "judge", "sheet", "endpoint", "model"),
+    *("analyses", "tests", "family"),
+)
 
 
 def reference(study: dict[str, Any], systems: dict[str, Any]) -> str:
     """The page for the schema of a study and the schema of the registry of systems."""
     lines = [INTRODUCTION, "## A study\n", study["description"] + "\n"]
     lines += _table(study, study)
-    for name in ("corpus", "sample", "query_set", "edit", "endpoint", "analyses", "tests", "family"):
+    for name in PARTS:
         lines += [f"\n## {name}\n", *_table(study["$defs"][name], study)]
     lines += ["\n## Systems\n", systems.get("description", "") + "\n"]
     for name, part in sorted(systems.get("$defs", {}).items()):

@@ -1,4 +1,4 @@
-"""Counts that a paper prints, made into poems, queries and ranked lists that have them.
+"""Counts that a paper prints, made into poems, queries, ranked lists and people's grades that have them.
 
 The texts are made-up words: what matters is which query finds its poem, and which words a query shares with it. All
 files are written by rule, without chance: the same counts give the same bytes.
@@ -7,13 +7,13 @@ files are written by rule, without chance: the same counts give the same bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, count
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import Fault, InputFaults
+from verseir.faults import Fault, InputFaults, UserError
 from verseir.rows import read_utf8
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "counts.schema.json"
@@ -35,6 +35,9 @@ LISTED = 10
 
 #: Letters that no normalisation changes.
 LETTERS = "بتثجحخدذرزسشصضطظعغفقكلمنهو"
+
+#: Annotators: of the misses, and of the thematic results.
+READER, RATERS = "reader", ("rater-1", "rater-2")
 
 Found = list[bool]
 
@@ -134,6 +137,22 @@ def _later_problems(given: Mapping[str, Any], found: Mapping[str, Found]) -> Ite
                 what = "lost, but only so many were found" if change < 0 else "gained, but only so many were missed"
                 yield f"edits.{name}.change.{system}", f"{abs(change)} are {what}: {room}"
     yield from _order_problems(given["thematic"], {system: sum(hits) for system, hits in found.items()})
+    yield from _people_problems(given, found)
+
+
+def _people_problems(given: Mapping[str, Any], found: Mapping[str, Found]) -> Iterator[tuple[str, str]]:
+    """Numbers of graded results that cannot hold together with the ranked lists."""
+    misses, raters = given.get("misses"), given.get("raters")
+    if misses and misses["system"] not in found:
+        yield "misses.system", "is no system of the known-item queries"
+    elif misses:
+        missed = found[misses["system"]].count(False)
+        if misses["judged"] > missed:
+            yield "misses.judged", f"{misses['judged']} misses are judged, but only so many were missed: {missed}"
+        if misses["fully"] + misses["partly"] > misses["judged"]:
+            yield "misses.judged", f"fewer than the {misses['fully'] + misses['partly']} that are acceptable"
+    if raters and raters["within_one"] > raters["items"]:
+        yield "raters.within_one", f"more than the {raters['items']} items"
 
 
 def _order_problems(thematic: Mapping[str, Any], found: Mapping[str, int]) -> Iterator[tuple[str, str]]:
@@ -181,7 +200,11 @@ def _edited(found: Found, edit: str, n: int, quoting: int) -> Found:
 
 
 def files(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Path and text of every file: poems, explanations, query sets and ranked lists of each corpus."""
+    """Path and text of every file: poems, explanations, query sets, ranked lists and grades of each corpus.
+
+    Raises:
+        UserError: more results are graded than there are.
+    """
     for corpus, given in sorted(counts["corpora"].items()):
         words = _words()
         poems = [_verses(words) for _ in range(given["poems"])]
@@ -205,6 +228,10 @@ def files(counts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 for system, found in sorted(outcomes.items()):
                     path = f"runs/{corpus}/{mode}/{sample.name}/{system}.trec"
                     yield path, _ranked(sample.rows, found, ids, system)
+        if "misses" in given:
+            yield f"annotations/{corpus}-misses.csv", _misses(samples[0], given["misses"], ids)
+        for rater, grades in _raters(samples[-1], given["raters"], ids) if "raters" in given else ():
+            yield f"annotations/{corpus}-{rater}.csv", grades
 
 
 def _samples(corpus: str, given: Mapping[str, Any], poems: list[list[list[str]]], words: Iterator[str]) -> list[Sample]:
@@ -292,16 +319,46 @@ def _edited_row(row: Mapping[str, Any], edit: str, poem: list[list[str]], words:
 
 
 def _ranked(rows: list[dict[str, Any]], found: Found, poem_ids: list[str], system: str) -> str:
-    """A TREC run: a poem that is found stands first, one that is missed is not listed; the next poems fill the list."""
+    """A TREC run."""
     lines = []
     for row, hit in zip(rows, found, strict=True):
-        gold = row["relevant"][0]
-        place = poem_ids.index(gold)
-        others = [poem_ids[(place + step) % len(poem_ids)] for step in range(1, LISTED + 1)]
-        listed = [gold, *others[:-1]] if hit else others
-        for rank, poem_id in enumerate(listed, start=1):
+        for rank, poem_id in enumerate(_listed(row["relevant"][0], hit, poem_ids), start=1):
             lines.append(f"{row['query_id']} Q0 {poem_id} {rank} {LISTED + 1 - rank} {system}\n")
     return "".join(lines)
+
+
+def _listed(gold: str, hit: bool, poem_ids: list[str]) -> list[str]:
+    """A ranked list: a poem that is found stands first, one that is missed is not listed; the next poems fill it."""
+    place = poem_ids.index(gold)
+    others = [poem_ids[(place + step) % len(poem_ids)] for step in range(1, LISTED + 1)]
+    return [gold, *others[:-1]] if hit else others
+
+
+def _misses(sample: Sample, given: Mapping[str, Any], poem_ids: list[str]) -> str:
+    """One reader's grades of the first poem of the first misses: those that are fully acceptable, then partly."""
+    missed = [row for row, hit in zip(sample.rows, sample.found[given["system"]], strict=True) if not hit]
+    grades = [2] * given["fully"] + [1] * given["partly"]
+    grades += [0] * (given["judged"] - len(grades))
+    first = [(row["query_id"], _listed(row["relevant"][0], False, poem_ids)[0]) for row in missed]
+    return _annotations((*pair, grade, READER) for pair, grade in zip(first, grades, strict=False))
+
+
+def _raters(sample: Sample, given: Mapping[str, Any], poem_ids: list[str]) -> Iterator[tuple[str, str]]:
+    """Two raters' grades of the first pooled results: the same of those within one point, and opposite of the rest."""
+    pool = []
+    for i, row in enumerate(sample.rows):
+        lists = (_listed(row["relevant"][0], found[i], poem_ids)[: given["depth"]] for found in sample.found.values())
+        pool += [(row["query_id"], poem_id) for poem_id in sorted(set().union(*lists))]
+    if len(pool) < given["items"]:
+        raise UserError(f"raters.items: {given['items']} items, but the pool holds {len(pool)}", "raise raters.depth")
+    for rater, apart in zip(RATERS, (0, 2), strict=True):
+        grades = [i % 3 if i < given["within_one"] else apart for i in range(given["items"])]
+        yield rater, _annotations((*pair, grade, rater) for pair, grade in zip(pool, grades, strict=False))
+
+
+def _annotations(rows: Iterable[tuple[str, str, int, str]]) -> str:
+    lines = [",".join(map(str, row)) for row in rows]
+    return "\n".join(["query_id,poem_id,grade,annotator", *lines, ""])
 
 
 def _words() -> Iterator[str]:

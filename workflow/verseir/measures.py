@@ -1,7 +1,13 @@
 """Retrieval measures per query, from ranks alone; equal to trec_eval's.
 
 A poem is relevant from grade 1 on. The gain of nDCG is the grade itself (Järvelin and Kekäläinen 2002, with the
-discount of trec_eval, log2(rank + 1)); grades below 0 gain nothing.
+discount of trec_eval, log2(rank + 1)). A poem with any grade is judged, one without is not, and counts as not relevant.
+Where the world is open, and a poem without a judgement may well be relevant, three kinds of measures do not do so:
+
+* ``nDCG(judged_only=True)@10`` and its like, on condensed lists: unjudged poems are taken out of the ranked list before
+  ranks are counted (Sakai 2007);
+* ``Bpref``: how seldom judged non-relevant poems stand above relevant ones (Buckley and Voorhees 2004; as trec_eval);
+* ``Judged@10``: the share of the first 10 that are judged at all, of what is found. It tells how far to trust others.
 """
 
 from __future__ import annotations
@@ -21,90 +27,126 @@ RELEVANT = 1
 
 @dataclass(frozen=True)
 class Judged:
-    """The relevant poems of a query set, whatever a run finds of them.
+    """The judgements of a query set, whatever a run finds of the poems.
 
     Attributes:
         query_ids: q names, bytewise ascending.
         relevant: columns query_id, query (index of it), poem_id, grade; sorted by query, then grade, highest first.
         n_relevant: int64 [q], relevant poems per query.
+        rows: likewise of all judged poems.
+        n_judged: int64 [q], judged poems per query.
     """
 
     query_ids: list[str]
     relevant: pl.DataFrame
     n_relevant: np.ndarray
+    rows: pl.DataFrame
+    n_judged: np.ndarray
 
 
 @dataclass(frozen=True)
 class Hits:
-    """Relevant poems that a run found, by query and rank: int64 [m] each; ranks count from 1."""
+    """Judged poems that a run found, by query and rank: int64 [m] each; ranks count from 1, grades from 0.
+
+    Measures that ``needs_judged`` is false of may be given the relevant ones alone. ``n_found``, int64 [q], counts all
+    poems that the run found for a query; ``Judged`` wants it.
+    """
 
     query: np.ndarray
     rank: np.ndarray
     grade: np.ndarray
+    n_found: np.ndarray | None = None
+
+    def where(self, kept: np.ndarray) -> Hits:
+        """The hits that the mask ``kept``, bool [m], keeps."""
+        return Hits(self.query[kept], self.rank[kept], self.grade[kept], self.n_found)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure and its cutoff. Prints as ``ir_measures`` spells it."""
+    """A measure, its cutoff, and whether lists are condensed. Prints as ``ir_measures`` spells it."""
 
     family: str
     cutoff: int | None = None
+    judged_only: bool = False
 
     def __str__(self) -> str:
-        return self.family + ("" if self.cutoff is None else f"@{self.cutoff}")
+        condensed = "(judged_only=True)" if self.judged_only else ""
+        return self.family + condensed + ("" if self.cutoff is None else f"@{self.cutoff}")
+
+    @property
+    def needs_judged(self) -> bool:
+        """Whether it looks at poems that were judged not relevant, and not at the relevant ones alone."""
+        return self.judged_only or self.family in _ON_JUDGED
 
     def values(self, hits: Hits, judged: Judged) -> np.ndarray:
-        """float64 [q]: the value of each query; 0 for a query without results or without relevant poems."""
+        """float64 [q]: the value of each query; 0 for a query without results.
+
+        It is 0 for one without relevant poems too, but for ``Judged``, which tells only how many are judged.
+        """
+        if self.judged_only:
+            hits = Hits(hits.query, place_in_group(hits.query), hits.grade, hits.n_found)
+        if self.family not in _ON_JUDGED:
+            hits = hits.where(hits.grade >= RELEVANT)
         if self.cutoff is not None:
-            within = hits.rank <= self.cutoff
-            hits = Hits(hits.query[within], hits.rank[within], hits.grade[within])
+            hits = hits.where(hits.rank <= self.cutoff)
         return _FAMILIES[self.family](hits, judged, self.cutoff)
 
 
 def parse_measure(name: str) -> Measure:
-    """The measure that a name means: ``Recall@5`` and ``R@5``, ``MRR`` and ``RR``, ``MAP`` and ``AP``, ``nDCG@10`` ...
+    """The measure that a name means: ``Recall@5`` and ``R@5``, ``MRR`` and ``RR``, ``MAP(judged_only=True)`` ...
 
     Raises:
-        UserError: an unknown name, a cutoff that is missing, not a whole number above 0, or out of place.
+        UserError: an unknown name; a cutoff that is missing, not a whole number above 0, or out of place; a
+            ``judged_only`` that is out of place.
     """
-    match = re.fullmatch(r"([A-Za-z-]+)(?:@([1-9][0-9]*))?", name.strip())
+    match = re.fullmatch(r"([A-Za-z-]+)(?:\(judged_only=(True|False)\))?(?:@([1-9][0-9]*))?", name.strip())
     family = _ALIASES.get(match[1].lower()) if match else None
     if match is None or family is None:
         raise UserError(f"unknown measure '{name}'", hint=closest(name.strip(), EXAMPLES))
-    if match[2] is None and family in ("R", "P", "Success"):
-        raise UserError(f"measure '{name}' needs a cutoff", hint=f"for example {match[1]}@5")
-    if match[2] is not None and family == "Rprec":
-        raise UserError(f"measure '{name}' takes no cutoff", hint="its cutoff is the number of relevant poems: Rprec")
-    return Measure(family, int(match[2]) if match[2] else None)
+    if match[2] and family in _ON_JUDGED:
+        raise UserError(f"measure '{name}' takes no judged_only", hint=f"{family} looks at the judged poems as it is")
+    if match[3] is None and family in ("R", "P", "Success"):
+        raise UserError(f"measure '{name}' needs a cutoff", hint=f"for example {name.strip()}@5")
+    if match[3] is not None and family in _WHOLE:
+        raise UserError(f"measure '{name}' takes no cutoff", hint=_WHOLE[family])
+    return Measure(family, int(match[3]) if match[3] else None, match[2] == "True")
 
 
 def read_judgements(qrels: pl.DataFrame, query_ids: Sequence[str]) -> Judged:
-    """Collect the relevant poems of ``query_ids`` from a QRELS frame; judgements of other queries are passed over."""
+    """Collect the judgements of ``query_ids`` from a QRELS frame; those of other queries are passed over."""
     names = sorted(set(query_ids))
     index = pl.DataFrame({"query_id": pl.Series(names, dtype=pl.String), "query": np.arange(len(names))})
-    relevant = (
+    rows = (
         qrels.select("query_id", "poem_id", pl.col("grade").cast(pl.Int64))
-        .filter(pl.col("grade") >= RELEVANT)
         .join(index, on="query_id")
         .sort("query", "grade", "poem_id", descending=[False, True, False])
     )
-    counts = np.bincount(relevant["query"].to_numpy(), minlength=len(names))
-    return Judged(names, relevant, counts)
+    relevant = rows.filter(pl.col("grade") >= RELEVANT)
+    n_relevant, n_judged = (np.bincount(part["query"].to_numpy(), minlength=len(names)) for part in (relevant, rows))
+    return Judged(names, relevant, n_relevant, rows, n_judged)
 
 
-def match_relevant(run: pl.DataFrame, judged: Judged) -> pl.DataFrame:
-    """The rows of a run that are relevant, with columns ``query`` and ``grade`` added, sorted by query and rank."""
+def match_judged(run: pl.DataFrame, judged: Judged) -> pl.DataFrame:
+    """The rows of a run that are judged, with columns ``query`` and ``grade`` added, sorted by query and rank."""
     return (
-        run.join(judged.relevant.select("query_id", "poem_id", "query", "grade"), on=["query_id", "poem_id"])
+        run.join(judged.rows.select("query_id", "poem_id", "query", "grade"), on=["query_id", "poem_id"])
         .sort("query", "rank")
         .with_columns(pl.col("rank").cast(pl.Int64))
     )
 
 
+def count_found(run: pl.DataFrame, judged: Judged) -> np.ndarray:
+    """int64 [q]: how many poems a RUN frame has for each query."""
+    counts = dict(run.group_by("query_id").len().iter_rows())
+    return np.array([counts.get(query_id, 0) for query_id in judged.query_ids], dtype=np.int64)
+
+
 def find_hits(run: pl.DataFrame, judged: Judged) -> Hits:
-    """Find the relevant poems of each query in a RUN frame."""
-    rows = match_relevant(run.select("query_id", "poem_id", "rank"), judged)
-    return Hits(*(rows[column].to_numpy() for column in ("query", "rank", "grade")))
+    """Find the judged poems of each query in a RUN frame."""
+    rows = match_judged(run.select("query_id", "poem_id", "rank"), judged)
+    query, rank, grade = (rows[column].to_numpy() for column in ("query", "rank", "grade"))
+    return Hits(query, rank, grade, count_found(run, judged))
 
 
 #: Why a query set has no mean: it is judged later, or holds no query.
@@ -119,8 +161,8 @@ def per_query(
     Args:
         run: a RUN frame; only its ranks count.
         qrels: a QRELS frame.
-        query_ids: all queries of the set: one with no results, or with no relevant poem, scores 0. Other queries of the
-            run are passed over.
+        query_ids: all queries of the set: one with no results scores 0, and so does one with no relevant poem, but for
+            ``Judged``. Other queries of the run are passed over.
         measures: names that ``parse_measure`` knows.
 
     Returns:
@@ -188,6 +230,26 @@ def _ndcg(hits: Hits, judged: Judged, cutoff: int | None) -> np.ndarray:
     return np.divide(gained, possible, out=np.zeros(n), where=possible > 0)
 
 
+def _bpref(hits: Hits, judged: Judged, cutoff: int | None) -> np.ndarray:
+    n_other = judged.n_judged - judged.n_relevant
+    most = np.minimum(judged.n_relevant, n_other)
+    is_relevant = hits.grade >= RELEVANT
+    query = hits.query[is_relevant]
+    above = place_in_group(hits.query)[is_relevant] - place_in_group(query)
+    lost = np.minimum(above, judged.n_relevant[query]) / np.maximum(most[query], 1)
+    return _per_relevant(np.bincount(query, 1.0 - lost, minlength=len(judged.query_ids)), judged)
+
+
+def _judged_share(hits: Hits, judged: Judged, cutoff: int | None) -> np.ndarray:
+    if hits.n_found is None:
+        raise UserError(
+            "Judged cannot be had here: it needs to know how many poems each list holds",
+            hint="it tells how far a list was judged, not how good it is: name another measure",
+        )
+    looked_at = hits.n_found if cutoff is None else np.minimum(hits.n_found, cutoff)
+    return _count(hits, judged) / np.maximum(looked_at, 1)
+
+
 def place_in_group(group: np.ndarray) -> np.ndarray:
     """1, 2, 3 ... within each group of equal neighbours of an int array [m]."""
     changes = np.flatnonzero(np.diff(group)) + 1
@@ -203,6 +265,15 @@ _FAMILIES: dict[str, Callable[[Hits, Judged, int | None], np.ndarray]] = {
     "Rprec": _r_precision,
     "AP": _average_precision,
     "nDCG": _ndcg,
+    "Bpref": _bpref,
+    "Judged": _judged_share,
+}
+#: Measures of all judged poems, the relevant and the others.
+_ON_JUDGED = ("Bpref", "Judged")
+#: Measures that have no cutoff, and why.
+_WHOLE = {
+    "Rprec": "its cutoff is the number of relevant poems: Rprec",
+    "Bpref": "it looks at the whole list: Bpref",
 }
 _ALIASES = {family.lower(): family for family in _FAMILIES} | {
     "recall": "R",
@@ -212,4 +283,7 @@ _ALIASES = {family.lower(): family for family in _FAMILIES} | {
     "map": "AP",
 }
 #: Names shown to who mistypes one.
-EXAMPLES = ("AP", "MAP", "MRR", "MRR@10", "P@5", "R@5", "RR", "Recall@5", "Rprec", "Success@5", "nDCG", "nDCG@10")
+EXAMPLES = (
+    *("AP", "Bpref", "Judged@10", "MAP", "MRR", "MRR@10", "P@5", "R@5", "RR", "Recall@5", "Rprec", "Success@5", "nDCG"),
+    *("nDCG@10", "AP(judged_only=True)", "P(judged_only=True)@5", "nDCG(judged_only=True)@10"),
+)

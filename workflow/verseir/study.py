@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from verseir.written import written_sources
+
 
 def variant(system: str, preset: str) -> str:
     """The name of ``system`` reading text under another normalisation than its own."""
@@ -153,6 +155,34 @@ class Study:
 
     def _is_variant(self, system: str) -> bool:
         return any(system in named.values() and system != own for own, named in self.variants.items())
+
+    @property
+    def judging(self) -> dict[str, Any]:
+        """Settings of judges and sheets with all defaults; empty where the study has no ``judging``."""
+        return self.spec.get("judging", {})
+
+    @property
+    def judges(self) -> list[str]:
+        """Names of the judges, sorted."""
+        return sorted(self.judging.get("judges", {}))
+
+    @property
+    def judged_places(self) -> list[tuple[str, str]]:
+        """(corpus, query set) for each pool that is judged."""
+        return self.searched_places(self.judging.get("query_sets", []))
+
+    def sheets(self, *kinds: str) -> list[str]:
+        """Names of the sheets of these kinds (``thematic``, ``known-item``, ``explanations``), sorted."""
+        return sorted(name for name, sheet in self.judging.get("sheets", {}).items() if self.kind_of(sheet) in kinds)
+
+    def kind_of(self, sheet: dict[str, Any]) -> str:
+        """What a sheet is about."""
+        return "explanations" if "explanations" in sheet else self.spec["query_sets"][sheet["query_set"]]["purpose"]
+
+    @property
+    def written(self) -> dict[str, list[str]]:
+        """Of each corpus: the sources of its explanations that a language model writes, sorted."""
+        return {corpus: written_sources(spec) for corpus, spec in self.spec["corpora"].items()}
 
     def query_sets_for(self, *purposes: str) -> list[str]:
         """The query sets of these purposes, sorted."""

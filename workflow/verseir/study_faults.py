@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, UserError, closest
+from verseir.judging_faults import missing_judging_files
 from verseir.layout import runs
 from verseir.study import Study, variant
 
@@ -23,7 +24,7 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
     for name, corpus in study.spec["corpora"].items():
         for part in ("explanations", "audits"):
             for source, path in corpus.get(part, {}).items():
-                if not (base / path).is_file():
+                if isinstance(path, str) and not (base / path).is_file():
                     faults.append(Fault(path, 0, f"corpora.{name}.{part}.{source}", "there is no such file"))
         for key in ("path", "sources", "local"):
             if key in corpus and not (base / corpus[key]).exists():
@@ -33,15 +34,14 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
             if key in query_set and not (base / query_set[key]).is_file():
                 faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file"))
         edit = query_set.get("edit", {})
-        read = {"path": edit.get("path"), "names": edit.get("names")}
-        read["endpoint.prompt"] = edit.get("endpoint", {}).get("prompt")
+        read = {key: edit.get(key) for key in ("path", "names", "prompt")}
         for key, path in read.items():
             if isinstance(path, str) and not (base / path).is_file():
                 faults.append(Fault(path, 0, f"query_sets.{name}.edit.{key}", "there is no such file"))
     published = study.analyses.get("published", {}).get("file")
     if published and not (base / published).is_file():
         faults.append(Fault(published, 0, "analyses.published.file", "there is no such file"))
-    return faults + list(_missing_runs(study, base))
+    return faults + missing_judging_files(study.spec, base) + list(_missing_runs(study, base))
 
 
 def arm_faults(study: Study, where: str) -> Iterator[Fault]:
@@ -114,17 +114,21 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
         field = f"query_sets.{name}"
         for corpus in query_set["corpora"]:
             yield from unknown(corpus, spec["corpora"], f"{field}.corpora", "corpus")
-        given = [key for key in ("path", "probe", "edit") if key in query_set]
+        given = [key for key in ("path", "probe", "chapters", "edit") if key in query_set]
         if len(given) != 1:
-            yield Fault(where, 0, field, f"needs exactly one of path, probe, edit; found {given or 'none'}")
+            yield Fault(where, 0, field, f"needs exactly one of path, probe, chapters, edit; found {given or 'none'}")
         if "edit" in query_set:
             yield from _edit_faults(name, query_set, spec["query_sets"], where)
-        if "probe" in query_set:
-            drawn = query_set["probe"]["corpus"]
-            yield from unknown(drawn, spec["corpora"], f"{field}.probe.corpus", "corpus")
-            if query_set["corpora"] != [drawn]:
-                problem = f"probes drawn from {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
-                yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
+        for key, what in (("probe", "probes drawn from"), ("chapters", "the pieces of")):
+            if key in query_set:
+                drawn = query_set[key]["corpus"]
+                yield from unknown(drawn, spec["corpora"], f"{field}.{key}.corpus", "corpus")
+                if query_set["corpora"] != [drawn]:
+                    problem = f"{what} {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
+                    yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
+                if key == "chapters" and spec["corpora"].get(drawn, {}).get("adapter", "anthology") != "anthology":
+                    problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no chapters"
+                    yield Fault(where, 0, f"{field}.chapters", problem, "adapter: anthology")
         for mode in query_set.get("modes", []):
             yield from unknown(mode, spec["modes"], f"{field}.modes", "mode")
         if name.endswith(".qrels"):

@@ -4,9 +4,10 @@ Tied documents are documents of one query with the same float32 score in the run
 group of tied documents holds both rank c and rank c + 1: which of them stand above the cut is then decided by the
 tie-break rule, not by the system. R is the number of relevant poems of the query; with R = 0 it is not touched.
 
-The lowest (highest) value of a measure is reached when in each group of tied documents the relevant ones come last
-(first), higher grades last (first) among them; it holds for every measure of ``verseir.measures``, since none of them
-rises when a relevant document moves down.
+The lowest (highest) value of a measure is reached when in each group of tied documents the judged ones come last
+(first), higher grades last (first) among them. It holds for every measure of ``verseir.measures``: none of them rises
+when a relevant document moves down, or a judged one below an unjudged one; Bpref and measures on condensed lists see
+the order of the judged ones alone.
 
 A run is cut at its depth. Documents beyond the cut may have tied with the last ones of the run; they are not in it, so
 at the cut itself no tie is seen, and the bounds are over the orders of the documents that are in the run.
@@ -15,11 +16,12 @@ at the cut itself no tie is seen, and the bounds are over the orders of the docu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from verseir.measures import UNMEASURED, Hits, find_hits, match_relevant, parse_measure, place_in_group, read_judgements
+from verseir.measures import UNMEASURED, Hits, find_hits, match_judged, parse_measure, place_in_group, read_judgements
 
 CUTS = (5, 10)
 
@@ -52,11 +54,13 @@ def tie_report(
     names = sorted(set(measures))
     judged = read_judgements(qrels, query_ids)
     groups = tie_groups(run.select("query_id", "poem_id", "rank", "score"))
-    rows = match_relevant(groups, judged)
+    rows = match_judged(groups, judged)
     query, first, last, grade = (rows[column].to_numpy() for column in ("query", "first", "last", "grade"))
     as_ranked = find_hits(run, judged)
-    lowest = _rearranged(query, last, grade, down=True)
-    highest = _rearranged(query, first, grade, down=False)
+    lowest, highest = (
+        replace(_rearranged(query, end, grade, down), n_found=as_ranked.n_found)
+        for end, down in ((last, True), (first, False))
+    )
     shares = _shares_tied(groups, judged.query_ids, judged.n_relevant)
     parsed = [parse_measure(name) for name in names]
     means = [[_mean(measure.values(hits, judged)) for measure in parsed] for hits in (as_ranked, lowest, highest)]
@@ -80,7 +84,7 @@ def _mean(values: np.ndarray) -> float | None:
 
 
 def _rearranged(query: np.ndarray, end: np.ndarray, grade: np.ndarray, down: bool) -> Hits:
-    """Move the relevant documents of each tie group to its ``end``: its last ranks if ``down``, else its first ranks.
+    """Move the judged documents of each tie group to its ``end``: its last ranks if ``down``, else its first ranks.
 
     Either way the higher grade goes further.
     """

@@ -18,6 +18,9 @@ from verseir.stats.mcnemar import mcnemar_exact, tango_interval
 from verseir.stats.permutation import sign_flip
 from verseir.tables import CONTRASTS
 
+#: An end of an interval that is nearer to 0 than this is 0: it hangs on the order in which values are added up.
+NOTHING = 1e-12
+
 
 class Outcome(NamedTuple):
     """One tested difference: its estimate, interval, test, p, the p of a t test beside it, and a note."""
@@ -64,7 +67,7 @@ def compare(
         low, high = tango_interval(only_a, only_b, len(a))
         return Outcome(estimate, low, high, "McNemar exact", mcnemar_exact(only_a, only_b), math.nan, note)
     interval = bootstrap_means(difference[:, None], clusters, resamples, seed)
-    low, high = float(interval.low[0]), float(interval.high[0])
+    low, high = (0.0 if abs(end[0]) < NOTHING else float(end[0]) for end in (interval.low, interval.high))
     if not difference.any():
         low = high = (
             math.nan

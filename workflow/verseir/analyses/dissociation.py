@@ -1,26 +1,42 @@
-"""Do known-item retrieval and thematic relevance put the same systems first?"""
+"""Do known-item retrieval and thematic relevance put the same systems first?
+
+The intervals of tau and of moves say how sure the orders are for these systems: queries are resampled, systems are not.
+Noise in the means draws tau towards 0, in the resamples more than in the data, so that an interval may lie below its
+tau. The p of tau asks something else: it takes the systems as drawn from many, and does not know how sure a mean is.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
-from scipy import stats
+from numpy.typing import NDArray
 
-from verseir.analyses.paired import tested, tidy
+from verseir.analyses.clusters import clusters_of
+from verseir.analyses.paired import Draws, notes, tested, tidy
+from verseir.judging.rubrics import OVERALL
 from verseir.stats.correlation import Correlation, kendall
-from verseir.tables import define
+from verseir.stats.rank_orders import column_means, tau_b
+from verseir.stats.resampled_orders import independent_seeds, percentile_interval, places, resampled_means
+from verseir.tables import QRELS, define
 
 #: Systems that a rank correlation needs.
 FEWEST = 3
+STILL = "interval not estimable: no resample of queries moves a mean"
+MOSTLY_UNDEFINED = "interval not estimable: too many resamples have no order"
 
+#: ``measure_thematic`` is a measure of judgements that came with the queries, or a judge: "<judge>: overall".
 _PLACE: dict[str, Any] = {
     "corpus": pl.String,
     "mode": pl.String,
     "known_item": pl.String,
     "thematic": pl.String,
+    "measure_known_item": pl.String,
+    "measure_thematic": pl.String,
 }
 PLACE = list(_PLACE)
 DISSOCIATION = define(
@@ -28,26 +44,24 @@ DISSOCIATION = define(
     {
         "family": pl.String,
         **_PLACE,
-        "measure_known_item": pl.String,
-        "measure_thematic": pl.String,
         "left_out": pl.String,
         "n_systems": pl.Int64,
         "tau": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
         "test": pl.String,
         "p": pl.Float64,
         "p_holm": pl.Float64,
         "family_size": pl.Int64,
         "note": pl.String,
     },
-    nullable="left_out tau p p_holm note",
-    unique="corpus mode known_item thematic left_out",
+    nullable="left_out tau ci_low ci_high p p_holm note",
+    unique="corpus mode known_item thematic measure_thematic left_out",
 )
 RANK_MOVES = define(
     "rank_moves",
     {
         **_PLACE,
-        "measure_known_item": pl.String,
-        "measure_thematic": pl.String,
         "system": pl.String,
         "n_systems": pl.Int64,
         "mean_known_item": pl.Float64,
@@ -55,121 +69,211 @@ RANK_MOVES = define(
         "rank_known_item": pl.Float64,
         "rank_thematic": pl.Float64,
         "move": pl.Float64,
+        "move_low": pl.Float64,
+        "move_high": pl.Float64,
+        "note": pl.String,
     },
-    unique="corpus mode known_item thematic system",
+    nullable="move_low move_high note",
+    unique="corpus mode known_item thematic measure_thematic system",
 )
 
 
+def judged_measure(judge: str) -> str:
+    """What ``measure_thematic`` calls the scores of a judge."""
+    return f"{judge}: {OVERALL}"
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One query set by one measure: values float64 [n, m] of n queries and m systems, NaN where there is none.
+
+    ``means`` float64 [m]; ``resampled`` float64 [b, m], the same over resampled queries.
+    """
+
+    query_set: str
+    measure: str
+    judge: str | None
+    systems: list[str]
+    means: NDArray[np.float64]
+    resampled: NDArray[np.float64]
+
+
 class _Pair(NamedTuple):
-    """One known-item and one thematic set of a corpus and mode, and the means of the systems searched in both."""
+    """Two sides of a corpus and mode, with the systems that both rank: means [m] and resampled means [b, m] of each."""
 
     place: dict[str, Any]
+    family: str
     systems: list[str]
-    known_item: list[float]
-    thematic: list[float]
+    known_item: NDArray[np.float64]
+    thematic: NDArray[np.float64]
+    resampled_known_item: NDArray[np.float64]
+    resampled_thematic: NDArray[np.float64]
+
+    def still(self) -> bool:
+        """Whether no resample moves a mean of either side."""
+        sides = (self.resampled_known_item, self.resampled_thematic)
+        return not any((side != side[:1]).any() for side in (np.nan_to_num(each, nan=-math.inf) for each in sides))
 
 
 def dissociation(
     per_query: pl.DataFrame,
+    judged: pl.DataFrame,
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
     known_item: Collection[str],
     thematic: Collection[str],
     measures: Mapping[str, str],
     systems: Collection[str],
-    flips: int,
-    seed: int,
+    draws: Draws,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The DISSOCIATION and RANK_MOVES tables.
 
-    Each known-item set is set beside each thematic set that was searched in the same corpus and mode. Kendall's tau-b
-    of the means of the systems: p is exact without ties and by permutation with them. A row with ``left_out`` is the
-    same without that system. The test is over systems, as if they were drawn from many: it does not know how sure each
-    mean is.
+    Each known-item set is set beside each thematic set that was searched in the same corpus and mode, by the main
+    measure of its judgements, and by the overall score of each judge. Kendall's tau-b of the means of the systems: p is
+    exact without ties and by permutation with them. A row with ``left_out`` is the same without that system. The
+    interval of tau is the percentile interval over resampled queries, of both sets independently, whole poems together
+    where queries share one; see the head of this module for what it says and p does not.
 
     A rank is 1 for the highest mean; tied systems share their mean rank. ``move`` is the rank on the thematic set less
-    that on the known-item set: above 0 the system falls.
+    that on the known-item set: above 0 the system falls. Its interval is from the same resamples.
 
     Args:
         per_query: a PER_QUERY table.
+        judged: a JUDGED_PER_QUERY table; scores that are null are left out of the means.
+        queries: the QUERIES of the query sets.
+        qrels: their QRELS, with a column ``query_set``.
         known_item: known-item query sets.
         thematic: thematic query sets.
         measures: query set -> its main measure.
         systems: those to rank; all when empty.
-        flips: random permutations.
-        seed: of them.
+        draws: resamples of queries, random permutations where means are tied, and the seed of both.
     """
     tests: list[dict[str, Any]] = []
     moves: list[dict[str, Any]] = []
-    for pair in _pairs(_means(per_query, measures, systems), known_item, thematic, measures):
-        moves += _moves(pair)
-        tests.append(_test(pair, None, flips, seed))
-        if len(pair.systems) >= FEWEST:
-            tests += [_test(pair, system, flips, seed) for system in pair.systems]
+    frame = _values(per_query, judged, measures, systems).filter(
+        pl.col("query_set").is_in([*known_item, *thematic]),
+        pl.col("judge").is_null() | pl.col("query_set").is_in(list(thematic)),
+    )
+    for (corpus, mode), part in sorted(frame.group_by(["corpus", "mode"]), key=lambda item: item[0]):
+        sides = list(_sides(part, queries, qrels, known_item, draws))
+        for first in sides:
+            for second in sides:
+                if first.query_set in known_item and first.judge is None and second.query_set in thematic:
+                    pair = _pair(str(corpus), str(mode), first, second)
+                    moves += _moves(pair)
+                    left_out = pair.systems if len(pair.systems) >= FEWEST else []
+                    tests += [_test(pair, system, draws) for system in [None, *left_out]]
     ranked = tidy(pl.DataFrame(moves, schema=dict(RANK_MOVES.columns)))
     return tested(tests, DISSOCIATION, [*PLACE, "left_out"]), ranked.sort([*PLACE, "rank_known_item", "system"])
 
 
-def _means(per_query: pl.DataFrame, measures: Mapping[str, str], systems: Collection[str]) -> pl.DataFrame:
-    """corpus, mode, query_set, system, mean: by the main measure of each query set."""
+def _values(
+    per_query: pl.DataFrame, judged: pl.DataFrame, measures: Mapping[str, str], systems: Collection[str]
+) -> pl.DataFrame:
+    """corpus, mode, query_set, judge, measure, system, query_id, value: by main measures, and by judges."""
+    names = ["corpus", "mode", "query_set", "judge", "measure", "system", "query_id", "value"]
     main = pl.DataFrame(sorted(measures.items()), schema={"query_set": pl.String, "measure": pl.String}, orient="row")
-    rows = per_query.join(main, on=["query_set", "measure"], how="semi")
-    if systems:
-        rows = rows.filter(pl.col("system").is_in(list(systems)))
-    # Equal means must be equal to the last bit, or ties would hang on the order in which queries are added up.
-    ordered = rows.sort("corpus", "mode", "query_set", "system", "query_id")
-    return ordered.group_by("corpus", "mode", "query_set", "system").agg(mean=pl.col("value").mean().round(12))
+    measured = per_query.join(main, on=["query_set", "measure"], how="semi")
+    measured = measured.with_columns(judge=pl.lit(None, dtype=pl.String)).select(names)
+    scored = judged.filter(pl.col("aspect") == OVERALL, pl.col("value").is_not_null())
+    scored = scored.with_columns(measure=pl.col("judge") + f": {OVERALL}").select(names)
+    rows = pl.concat([measured, scored])
+    return rows.filter(pl.col("system").is_in(list(systems))) if systems else rows
 
 
-def _pairs(
-    means: pl.DataFrame, known_item: Collection[str], thematic: Collection[str], measures: Mapping[str, str]
-) -> Iterator[_Pair]:
-    for (corpus, mode), part in sorted(means.group_by(["corpus", "mode"]), key=lambda item: item[0]):
-        by_set = {name[0]: rows for name, rows in part.group_by(["query_set"])}
-        for first in sorted(set(known_item) & set(by_set)):
-            for second in sorted(set(thematic) & set(by_set)):
-                both = by_set[first].join(by_set[second], on="system", suffix="_thematic").sort("system")
-                place = {
-                    "corpus": corpus,
-                    "mode": mode,
-                    "known_item": first,
-                    "thematic": second,
-                    "measure_known_item": measures[first],
-                    "measure_thematic": measures[second],
-                }
-                yield _Pair(place, both["system"].to_list(), both["mean"].to_list(), both["mean_thematic"].to_list())
+def _sides(
+    part: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, known_item: Collection[str], draws: Draws
+) -> Iterator[_Side]:
+    """The query sets of one corpus and mode, by each measure and judge."""
+    seeds = independent_seeds(draws.seed)
+    for key, rows in sorted(
+        part.group_by(["query_set", "judge", "measure"]), key=lambda item: (item[0][0], item[0][2])
+    ):
+        query_set, judge, measure = key
+        # Rows in a fixed order: sums hang on the order in which queries are added up.
+        wide = rows.pivot("system", index="query_id", values="value").sort("query_id")
+        systems = sorted(wide.columns[1:])
+        values = wide.select(pl.col(systems).fill_null(math.nan)).to_numpy().astype(np.float64)
+        inside = pl.col("query_set") == query_set
+        # What judges say is not said of the poems that came with the queries as relevant.
+        relevant = qrels.filter(inside) if judge is None else pl.DataFrame(schema=dict(QRELS.columns))
+        clusters = clusters_of(wide["query_id"].to_list(), queries.filter(inside), relevant)
+        seed = seeds[0] if query_set in known_item else seeds[1]
+        resampled = resampled_means(values, clusters, draws.resamples, seed)
+        yield _Side(str(query_set), str(measure), judge, systems, column_means(values), resampled)
 
 
-def _test(pair: _Pair, left_out: str | None, flips: int, seed: int) -> dict[str, Any]:
+def _pair(corpus: str, mode: str, first: _Side, second: _Side) -> _Pair:
+    systems = sorted(set(first.systems) & set(second.systems))
+    one, other = ([side.systems.index(system) for system in systems] for side in (first, second))
+    place = {
+        "corpus": corpus,
+        "mode": mode,
+        "known_item": first.query_set,
+        "thematic": second.query_set,
+        "measure_known_item": first.measure,
+        "measure_thematic": second.measure,
+    }
+    family = f"dissociation/{corpus}/{first.query_set}/{second.query_set}"
+    return _Pair(
+        place,
+        family if second.judge is None else f"{family}/{second.judge}",
+        systems,
+        first.means[one],
+        second.means[other],
+        first.resampled[:, one],
+        second.resampled[:, other],
+    )
+
+
+def _test(pair: _Pair, left_out: str | None, draws: Draws) -> dict[str, Any]:
     kept = [i for i, system in enumerate(pair.systems) if system != left_out]
-    place = pair.place
-    family = f"dissociation/{place['corpus']}/{place['known_item']}/{place['thematic']}"
-    found, note = Correlation(math.nan, math.nan, "none"), None
+    found, low, high, note, no_interval = Correlation(math.nan, math.nan, "none"), math.nan, math.nan, "", ""
     if len(kept) < FEWEST:
         note = "not estimable: fewer than three systems"
     else:
-        found = kendall([pair.known_item[i] for i in kept], [pair.thematic[i] for i in kept], flips, seed)
+        found = kendall(pair.known_item[kept], pair.thematic[kept], draws.flips, draws.seed)
         if math.isnan(found.estimate):
             note = "not estimable: all systems have one mean"
-    return place | {
-        "family": family if left_out is None else f"{family}/{place['mode']}/one left out",
+        elif pair.still():
+            no_interval = STILL
+        else:
+            tau = tau_b(pair.resampled_known_item[:, kept], pair.resampled_thematic[:, kept])
+            (low,), (high,) = percentile_interval(tau[:, None])
+            no_interval = MOSTLY_UNDEFINED if math.isnan(low) else ""
+    return pair.place | {
+        "family": pair.family if left_out is None else f"{pair.family}/{pair.place['mode']}/one left out",
         "left_out": left_out,
         "n_systems": len(kept),
         "tau": found.estimate,
+        "ci_low": low,
+        "ci_high": high,
         "test": "none" if found.method == "none" else f"Kendall tau-b, {found.method}",
         "p": found.p,
-        "note": note,
+        "note": notes(note, no_interval),
     }
 
 
 def _moves(pair: _Pair) -> Iterator[dict[str, Any]]:
-    first = stats.rankdata([-mean for mean in pair.known_item])
-    second = stats.rankdata([-mean for mean in pair.thematic])
+    m = len(pair.systems)
+    if not m:
+        return
+    first, second = places(pair.known_item[None])[0], places(pair.thematic[None])[0]
+    low, high, note = np.full(m, math.nan), np.full(m, math.nan), STILL
+    if not pair.still():
+        moved = places(pair.resampled_thematic) - places(pair.resampled_known_item)
+        low, high = percentile_interval(moved, method="inverted_cdf")
+        note = MOSTLY_UNDEFINED
     for i, system in enumerate(pair.systems):
         yield pair.place | {
             "system": system,
-            "n_systems": len(pair.systems),
-            "mean_known_item": pair.known_item[i],
-            "mean_thematic": pair.thematic[i],
+            "n_systems": m,
+            "mean_known_item": float(pair.known_item[i]),
+            "mean_thematic": float(pair.thematic[i]),
             "rank_known_item": float(first[i]),
             "rank_thematic": float(second[i]),
             "move": float(second[i] - first[i]),
+            "move_low": float(low[i]),
+            "move_high": float(high[i]),
+            "note": note if math.isnan(low[i]) else None,
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -69,20 +70,25 @@ def measure_subsets(
 
     Args:
         arms: what ``unite`` gives, at least one, with the queries of ``judged``.
-        judged: the relevant poems.
+        judged: the judgements.
         subsets: int64 [s, n], the arms of each subset, -1 after the last; fastest when subsets that begin alike are
             neighbours.
         measure: what is measured.
         k: the constant of reciprocal-rank fusion.
         depth: poems kept per query.
         threads: threads to use; numba's number of threads where nothing is said. They change no value.
+
+    Raises:
+        UserError: ``Judged``, which is nothing to choose a fusion by.
     """
     values = np.zeros((len(subsets), len(judged.query_ids)))
-    query, grade = judged.relevant["query"].to_numpy(), judged.relevant["grade"].to_numpy()
-    cut = min(depth, measure.cutoff or depth)
+    ranked = replace(judged, relevant=judged.rows, n_relevant=judged.n_judged) if measure.needs_judged else judged
+    query, grade = ranked.relevant["query"].to_numpy(), ranked.relevant["grade"].to_numpy()
+    # The cutoff of a condensed list counts judged poems: they may stand anywhere in the list.
+    cut = depth if measure.needs_judged else min(depth, measure.cutoff or depth)
     block = max(1, HELD // max(1, len(query)))
     for first in range(0, len(subsets), block):
-        ranks = fused_ranks(arms, judged, subsets[first : first + block], k, cut, threads)
+        ranks = fused_ranks(arms, ranked, subsets[first : first + block], k, cut, threads)
         for row, found in enumerate(ranks, first):
             retrieved = np.flatnonzero(found)
             order = retrieved[np.lexsort((found[retrieved], query[retrieved]))]

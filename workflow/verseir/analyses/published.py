@@ -142,6 +142,7 @@ def published(
             **{key: figure[key] for key in ("id", "place", "quantity", "unit")},
         }
         printed = parse_printed(figure["printed"])
+        told = [figure["note"]] if "note" in figure else []
         try:
             if "open" in figure:
                 raise _Open(figure["open"])
@@ -153,11 +154,12 @@ def published(
             row["difference"] = float(Decimal(repr(computed)) - printed.value)
             row["verdict"] = verdict(computed, printed, figure["unit"], figure.get("rounding", "half-even"))
         except _Open as why:
-            row |= {"verdict": "open", "note": str(why)}
+            row["verdict"] = "open"
+            told.insert(0, str(why))
         except _Mistaken as why:
             table = figure["lookup"]["table"]
             faults.append(Fault(f"tables/{table}.csv", 0, figure["id"], str(why), "mend its lookup"))
-        rows.append(row)
+        rows.append(row | {"note": "; ".join(told) or None})
     if faults:
         raise InputFaults(faults)
     return pl.DataFrame(rows, schema=dict(PUBLISHED.columns))

@@ -6,16 +6,26 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
+
 from verseir.analyses.explanation_audit import read_audit
 from verseir.analyses.published import read_published
 from verseir.atomic import write_text
+from verseir.corpora.anthology import read_anthology
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
 from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.judging.judgement_files import Pooled, read_scores
+from verseir.judging.pool import POOL
+from verseir.judging.prompts import read_prompt
+from verseir.judging.rubrics import read_rubric
 from verseir.probes import known_item_probes
+from verseir.queries.chapters import chapter_queries
 from verseir.queries.load import QuerySet, cross_check, load_query_set
 from verseir.queries.rewrites import limits_of, read_prompts, read_rewrites
 from verseir.systems.sources import require_at_hand
+from verseir.tables import DUPLICATES
+from verseir.written import without_written, written_sources
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-sets", required=True, type=json.loads, help="JSON: name -> query set")
     parser.add_argument("--modes", required=True, type=json.loads, help="JSON: name -> fields")
     parser.add_argument("--encoders", type=json.loads, default=[], help="JSON: the dense systems")
+    parser.add_argument("--judging", type=json.loads, default={}, help="JSON: judges and sheets")
     parser.add_argument("--published", default="", help="file of printed figures, if the study names one")
     parser.add_argument("--output", required=True)
 
@@ -30,14 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     faults: list[Fault] = []
     known_ids: dict[str, set[str]] = {}
-    corpora = {name: _corpus(name, spec, known_ids, faults) for name, spec in sorted(args.corpora.items())}
+    given_corpora = {name: without_written(spec) for name, spec in args.corpora.items()}
+    corpora = {name: _corpus(name, spec, known_ids, faults) for name, spec in sorted(given_corpora.items())}
     given = {name: spec for name, spec in sorted(args.query_sets.items()) if "path" in spec}
     query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
     faults += _bare_modes(corpora, args.corpora, args.modes)
     faults += _probe_faults(corpora, args.query_sets)
+    faults += _chapter_faults(corpora, args.corpora, args.query_sets)
     faults += _edit_faults(query_sets, args.query_sets)
     faults += _stray_edits(query_sets, args.query_sets)
     faults += _audit_faults(corpora, args.corpora)
+    faults += _judging_faults(corpora, query_sets, args.query_sets, args.judging)
+    faults += _explaining_faults(args.corpora)
     if args.published:
         faults += _published_faults(Path(args.published))
     faults += _absent_encoders(args.encoders)
@@ -109,6 +124,17 @@ def _probe_faults(corpora: dict[str, Corpus | None], query_sets: dict) -> Iterat
                 yield Fault(f"query set {name}", 0, "probe.n", str(error.args[0]), error.hint)
 
 
+def _chapter_faults(corpora: dict[str, Corpus | None], specs: dict, query_sets: dict) -> Iterator[Fault]:
+    """Anthologies without chapters that hold a piece of the corpus."""
+    for name, spec in sorted(query_sets.items()):
+        corpus = corpora.get(spec.get("chapters", {}).get("corpus", ""))
+        if corpus is not None:
+            try:
+                chapter_queries(name, read_anthology(corpus.name, specs[corpus.name], Path()), corpus.poems["poem_id"])
+            except UserError as error:
+                yield Fault(f"query set {name}", 0, "chapters", str(error.args[0]), error.hint)
+
+
 def _edit_faults(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterator[Fault]:
     """Files of edits that cannot be read, and rewrites of queries that are not there."""
     for name, spec in sorted(specs.items()):
@@ -116,8 +142,8 @@ def _edit_faults(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterato
         original = query_sets.get(edit.get("of", ""))
         try:
             limits_of(edit, Path())
-            if "endpoint" in edit:
-                read_prompts(Path(edit["endpoint"]["prompt"]))
+            if "prompt" in edit:
+                read_prompts(Path(edit["prompt"]))
             if "path" in edit and original is not None:
                 read_rewrites(Path(edit["path"]), edit["path"], original.queries["query_id"].to_list())
         except InputFaults as found:
@@ -128,8 +154,8 @@ def _edit_faults(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterato
 
 def _stray_edits(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterator[Fault]:
     """Edited queries from a file whose originals stand in no set of the study."""
-    if any("probe" in spec for spec in specs.values()):
-        return  # the ids of probes are known when they are drawn
+    if any("probe" in spec or "chapters" in spec for spec in specs.values()):
+        return  # the ids of drawn queries are known when they are drawn
     others = [read for name, read in query_sets.items() if read is not None and specs[name].get("purpose") != "edited"]
     known = {query_id for read in others for query_id in read.queries["query_id"]}
     for name, read in query_sets.items():
@@ -153,11 +179,44 @@ def _audit_faults(corpora: dict[str, Corpus | None], specs: dict) -> Iterator[Fa
     """Files of people's verdicts on explanations that cannot be read, or judge what is not there."""
     for name, corpus in corpora.items():
         for source, file in sorted(specs[name].get("audits", {}).items()):
-            if corpus is not None:
+            if corpus is not None and not isinstance(specs[name].get("explanations", {}).get(source), dict):
                 try:
                     read_audit(Path(file), file, source, corpus.poems, corpus.explanations)
                 except InputFaults as found:
                     yield from found.faults
+
+
+def _judging_faults(
+    corpora: dict[str, Corpus | None], query_sets: dict[str, QuerySet | None], specs: dict, judging: dict
+) -> Iterator[Fault]:
+    """Rubrics that cannot be read, and files of scores that name what is not there or break their rubric."""
+    for judge in (judging.get("judges", {})[name] for name in sorted(judging.get("judges", {}))):
+        try:
+            rubric = read_rubric(Path(judge["rubric"]))
+            for name in judging["query_sets"] if "path" in judge else []:
+                read = query_sets.get(name)
+                for corpus in filter(None, (corpora.get(place) for place in sorted(corpora))):
+                    if read is not None and corpus.name in specs[name]["corpora"]:
+                        nothing = pl.DataFrame(schema=dict(POOL.columns))
+                        alone = pl.DataFrame(schema=dict(DUPLICATES.columns))
+                        pooled = Pooled(corpus.name, name, nothing, corpus.poems, read.queries, alone)
+                        read_scores(Path(judge["path"]), judge["path"], pooled, rubric)
+        except InputFaults as found:
+            yield from found.faults
+        except UserError as error:
+            yield Fault(judge["rubric"], 0, "", str(error.args[0]), error.hint)
+
+
+def _explaining_faults(specs: dict) -> Iterator[Fault]:
+    """Prompts for explanations that cannot be read."""
+    for spec in (specs[name] for name in sorted(specs)):
+        for source in written_sources(spec):
+            try:
+                read_prompt(Path(spec["explanations"][source]["prompt"]), "explain")
+            except InputFaults as found:
+                yield from found.faults
+            except UserError as error:
+                yield Fault(spec["explanations"][source]["prompt"], 0, "", str(error.args[0]), error.hint)
 
 
 def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> Iterator[Fault]:
@@ -165,7 +224,7 @@ def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> 
     for name, corpus in corpora.items():
         if corpus is None:
             continue
-        sources = set(corpus.explanations["source"])
+        sources = {*corpus.explanations["source"], *written_sources(specs[name])}
         for mode in sorted(specs[name].get("modes", modes)):
             wanted = [field.partition(":")[2] for field in modes[mode] if field.startswith("explanation:")]
             for source in sorted(set(wanted) - sources):
@@ -204,11 +263,16 @@ def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
 def _paths(args: argparse.Namespace) -> Iterator[Path]:
     for corpus in args.corpora.values():
         named = [corpus.get("path"), corpus.get("sources")]
-        named += [*corpus.get("explanations", {}).values(), *corpus.get("audits", {}).values()]
+        given = corpus.get("explanations", {}).values()
+        named += [text["prompt"] if isinstance(text, dict) else text for text in given]
+        named += corpus.get("audits", {}).values()
         for path in map(Path, filter(None, named)):
             yield from (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for query_set in args.query_sets.values():
         edit = query_set.get("edit", {})
-        named = [query_set.get("path"), query_set.get("qrels"), edit.get("path"), edit.get("names")]
-        named.append(edit.get("endpoint", {}).get("prompt"))
+        named = [query_set.get("path"), query_set.get("qrels"), edit.get("path"), edit.get("names"), edit.get("prompt")]
         yield from (Path(path) for path in named if isinstance(path, str))
+    for judge in args.judging.get("judges", {}).values():
+        yield from (Path(judge[key]) for key in ("rubric", "path") if key in judge)
+    for sheet in args.judging.get("sheets", {}).values():
+        yield from map(Path, [sheet["guidelines"], *sheet["files"]])

@@ -4,12 +4,13 @@ import argparse
 import json
 
 from verseir.chunks import make_chunks
-from verseir.tables import CHUNKS, EXPLANATIONS, POEMS, read_table, write_table
+from verseir.corpora.explanations import read_explanations
+from verseir.tables import CHUNKS, POEMS, read_table, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--poems", required=True)
-    parser.add_argument("--explanations", required=True)
+    parser.add_argument("--explanations", required=True, nargs="+")
     parser.add_argument("--fields", required=True, type=json.loads, help="JSON list of fields")
     parser.add_argument("--verses", required=True, type=int)
     parser.add_argument("--stride", required=True, type=int)
@@ -17,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    poems, explanations = read_table(args.poems, POEMS), read_table(args.explanations, EXPLANATIONS)
+    poems, explanations = read_table(args.poems, POEMS), read_explanations(args.explanations)
     chunks = make_chunks(poems, explanations, args.fields, args.verses, args.stride)
     write_table(chunks, args.output, CHUNKS)
     without = len(poems) - chunks.filter(chunks["text"] != "")["poem_id"].n_unique()

@@ -3,14 +3,15 @@
 import argparse
 import json
 
+from verseir.corpora.explanations import read_explanations
 from verseir.overlap import INDEXED, WORDING, measure_indexed, measure_wording
-from verseir.tables import EXPLANATIONS, POEMS, QRELS, QUERIES, read_table, write_table
+from verseir.tables import POEMS, QRELS, QUERIES, read_table, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--poems", required=True)
-    parser.add_argument("--explanations", required=True)
+    parser.add_argument("--explanations", required=True, nargs="+")
     parser.add_argument("--modes", required=True, type=json.loads, help="JSON: the fields of each indexing mode")
     parser.add_argument("--queries", required=True)
     parser.add_argument("--qrels", required=True)
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    poems, explanations = read_table(args.poems, POEMS), read_table(args.explanations, EXPLANATIONS)
+    poems, explanations = read_table(args.poems, POEMS), read_explanations(args.explanations)
     queries, qrels = read_table(args.queries, QUERIES), read_table(args.qrels, QRELS)
     write_table(measure_wording(args.corpus, poems, queries, qrels, args.tokens), args.wording, WORDING)
     indexed = measure_indexed(args.corpus, poems, explanations, args.modes, queries, qrels, args.tokens)

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from verseir.cli import edit_queries
-from verseir.judging.endpoint import ChatEndpoint, Settings
+from verseir.judging.models import model_of
 from verseir.overlap import WORDING
 from verseir.queries.edits import REJECTS, part_originals
 from verseir.queries.rewrites import limits_of, read_prompts, rewrite_by_model
@@ -14,8 +14,7 @@ add_arguments = edit_queries.add_arguments
 
 
 def run(args: argparse.Namespace) -> None:
-    settings = dict(args.rule["endpoint"])
-    prompts = read_prompts(Path(settings.pop("prompt")))
+    prompts = read_prompts(Path(args.rule["prompt"]))
     originals = part_originals(
         read_table(args.poems, POEMS),
         read_table(args.queries, QUERIES),
@@ -24,9 +23,9 @@ def run(args: argparse.Namespace) -> None:
         args.preset,
         args.quoting,
     )
-    endpoint = ChatEndpoint(Settings(**settings))
-    edited = rewrite_by_model(args.name, originals, prompts, endpoint.ask, limits_of(args.rule, Path()))
+    model = model_of(args.rule)
+    edited = rewrite_by_model(args.name, originals, prompts, model.ask, limits_of(args.rule, Path()))
     write_table(edited.queries, args.output_queries, QUERIES)
     write_table(edited.qrels, args.output_qrels, QRELS)
     write_table(edited.rejects, args.output_rejects, REJECTS)
-    print(f"{args.name}: {edited}\n  {endpoint.tally}")
+    print(f"{args.name}: {edited}\n  {model.tally}")

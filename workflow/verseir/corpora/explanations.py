@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
+
+import polars as pl
 
 from verseir.corpora.model import Record
 from verseir.faults import Fault, closest
 from verseir.rows import Row, first_forbidden, json_type, read_rows
+from verseir.tables import EXPLANATIONS, read_table
+
+
+def read_explanations(paths: Iterable[str | Path]) -> pl.DataFrame:
+    """The explanations of one corpus: EXPLANATIONS tables of different sources, as one, sorted."""
+    parts = [read_table(path, EXPLANATIONS) for path in paths]
+    return pl.concat(parts).sort("poem_id", "verse_index", "source")
 
 
 def add_explanations(

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from verseir.corpora import fannorflop, jsonl, openiti, tabular
+from verseir.corpora import anthology, fannorflop, jsonl, openiti, tabular
 from verseir.corpora.canonical import canonical_era, canonical_meter, unknown_names
 from verseir.corpora.checks import check_records
 from verseir.corpora.explanations import add_explanations
@@ -17,6 +17,7 @@ from verseir.corpora.sampling import sample
 from verseir.faults import Fault, InputFaults, UserError, closest
 
 ADAPTERS: dict[str, Adapter] = {
+    "anthology": anthology.read,
     "csv": tabular.read,
     "fannorflop": fannorflop.read,
     "jsonl": jsonl.read,
@@ -40,7 +41,7 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     known_ids: frozenset[str] = frozenset()
     readable = True
     try:
-        records = ADAPTERS[spec["adapter"]](spec, base)
+        records = ADAPTERS[spec["adapter"]]({**spec, "name": name}, base)  # some ids begin with the name
     except PartlyRead as error:
         records, faults, known_ids = error.records, error.faults, error.known_ids
     except InputFaults as error:

@@ -7,7 +7,7 @@ file: ``0110JarirShacir.Diwan.ShamAY0037926-ara1_0042``. The texts have no title
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from verseir.corpora import openiti_fetch
 from verseir.corpora.canonical import canonical_era, canonical_meter, era_of_death_year
 from verseir.corpora.model import PartlyRead, Record
 from verseir.corpora.openiti_markup import MAGIC, Poem, parse, split_header
-from verseir.faults import Fault, InputFaults
+from verseir.faults import Fault, InputFaults, UserError
 
 #: Where fetched files are kept, below the folder that the paths of a study start from.
 CACHE = Path(".cache/openiti")
@@ -34,7 +34,7 @@ _AFTER_NAME = re.compile(r"\s*(?:::|[،,(\[.¶]|\bالمتوفى|\bالمعرو�
 
 
 @dataclass(frozen=True)
-class _File:
+class SourceFile:
     """A file to read: ``label`` names it in faults; ``source`` and ``era`` are what a list of sources says of it."""
 
     path: Path
@@ -56,43 +56,60 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         InputFaults: a list of sources with faults, or a folder without files.
         UserError: listed files that neither ``local`` nor the network has.
     """
-    files = _listed(spec, base) if "sources" in spec else _found(base / spec["path"], spec["path"])
     faults: list[Fault] = []
-    records: list[Record] = []
-    labels: dict[str, str] = {}
-    for file in files:
-        match = _URI.fullmatch(file.path.name)
-        first = labels.setdefault(match["uri"], file.label) if match else file.label
-        if first == file.label:
-            records += _records(file, faults)
-        else:
-            faults.append(Fault(file.label, 0, "", f"is the same version as {first}", "keep one of the two"))
+    records = [record for file in files_of(spec, base, faults) for record in _records(file, faults)]
     if faults:
         raise PartlyRead(faults, records)
     return records
 
 
-def numbered_poems(path: Path, label: str, faults: list[Fault]) -> tuple[list[tuple[str, str]], list[tuple[str, Poem]]]:
-    """The metadata of an OpenITI file as (key, value) pairs, and its poems with their ids.
+def files_of(spec: dict[str, Any], base: Path, faults: list[Fault]) -> list[SourceFile]:
+    """The files that ``spec`` names, in the order of their names; a version that is there twice is a fault."""
+    if "sources" not in spec and "path" not in spec:
+        problem = f"the adapter {spec.get('adapter', 'openiti')} reads path or sources, and neither is named"
+        raise UserError(problem, hint="sources: resources/openiti/sources.csv, with select")
+    found = _listed(spec, base) if "sources" in spec else _found(base / spec["path"], spec["path"])
+    files, labels = [], dict[str, str]()
+    for file in found:
+        match = _URI.fullmatch(file.path.name)
+        first = labels.setdefault(match["uri"], file.label) if match else file.label
+        if first == file.label:
+            files.append(file)
+        else:
+            faults.append(Fault(file.label, 0, "", f"is the same version as {first}", "keep one of the two"))
+    return files
 
-    What is wrong with the file is added to ``faults`` under the name ``label``; the lists are then empty.
+
+def read_poems(path: Path, label: str, faults: list[Fault]) -> tuple[str, list[Poem]]:
+    """The text of an OpenITI file and its poems.
+
+    What is wrong with the file is added to ``faults`` under the name ``label``; there are no poems then.
     """
-    match = _URI.fullmatch(path.name)
     text = _text(path, label, faults)
-    if match is None and text is not None:
-        hint = "expected <year><Author>.<Book>.<Version>-<lang>, such as 0110JarirShacir.Diwan.ShamAY0037926-ara1"
-        faults.append(Fault(label, 0, "", "the file name is not an OpenITI version URI", hint))
-    if match is None or text is None:
-        return [], []
+    if text is None:
+        return "", []
     if not text.lstrip().startswith(MAGIC):
         faults.append(Fault(label, 1, "", f"is not an OpenITI text: does not start with {MAGIC}"))
-        return [], []
+        return text, []
     poems = parse(text)
     if not poems:
         hint = "verses are marked by %~% or %, by a number and ..., or by ¶; prose is left out"
         faults.append(Fault(label, 0, "", "has no verse", hint))
-    metadata, _, _ = split_header(text)
-    return metadata, [(f"{match['uri']}_{number:04d}", poem) for number, poem in enumerate(poems, start=1)]
+    return text, poems
+
+
+def poets_named(poems: Iterable[Poem]) -> Iterator[str | None]:
+    """The poet whom an anthology names above each of ``poems``, in their order; None where it does not know him."""
+    said_by = None
+    for poem in poems:
+        said_by = poem.said_by if poem.said_by != "" else said_by
+        yield _named(said_by)
+
+
+def source_of(file: SourceFile) -> str:
+    """Where a poem is from: as the list of sources says, else the version of the text, else the name of the file."""
+    match = _URI.fullmatch(file.path.name)
+    return file.source or (f"OpenITI {match['uri']}" if match else file.path.name)
 
 
 def _text(path: Path, label: str, faults: list[Fault]) -> str | None:
@@ -107,33 +124,33 @@ def _text(path: Path, label: str, faults: list[Fault]) -> str | None:
     return None
 
 
-def _records(file: _File, faults: list[Fault]) -> list[Record]:
-    metadata, poems = numbered_poems(file.path, file.label, faults)
-    if not poems:
-        return []
+def _records(file: SourceFile, faults: list[Fault]) -> list[Record]:
     match = _URI.fullmatch(file.path.name)
-    assert match is not None
+    if match is None and file.path.is_file():
+        hint = "expected <year><Author>.<Book>.<Version>-<lang>, such as 0110JarirShacir.Diwan.ShamAY0037926-ara1"
+        faults.append(Fault(file.label, 0, "", "the file name is not an OpenITI version URI", hint))
+        return []
+    text, poems = read_poems(file.path, file.label, faults)
+    if match is None or not poems:
+        return []
+    metadata, _, _ = split_header(text)
     anthology = _ANTHOLOGY.search(match["book"]) is not None
     author = _poet(metadata) or _poet_of_uri(match["author"])
     era = None if anthology else _era(file.era, metadata, int(match["year"]))
-    said_by = None
-    records = []
-    for poem_id, poem in poems:
-        said_by = poem.said_by if poem.said_by != "" else said_by
-        records.append(
-            Record(
-                poem_id=poem_id,
-                verses=poem.verses,
-                poet=_named(said_by) if anthology else author,
-                era=era,
-                meter=canonical_meter(poem.meter) if poem.meter else None,
-                language="ar",
-                source=file.source or f"OpenITI {match['uri']}",
-                file=file.label,
-                line=poem.line,
-            )
+    return [
+        Record(
+            poem_id=f"{match['uri']}_{number:04d}",
+            verses=poem.verses,
+            poet=named if anthology else author,
+            era=era,
+            meter=canonical_meter(poem.meter) if poem.meter else None,
+            language="ar",
+            source=source_of(file),
+            file=file.label,
+            line=poem.line,
         )
-    return records
+        for number, (poem, named) in enumerate(zip(poems, poets_named(poems), strict=True), start=1)
+    ]
 
 
 def _poet(metadata: Iterable[tuple[str, str]]) -> str | None:
@@ -151,8 +168,8 @@ def _poet_of_uri(author: str) -> str:
 
 
 def _named(poet: str | None) -> str | None:
-    """The poet of a piece; None where the anthology does not know: "another said"."""
-    return None if poet in (None, "", "آخر", "الآخر", "أخر") else poet
+    """The poet of a piece; None where the anthology does not know: "another said", "one of them"."""
+    return None if poet in (None, "", "آخر", "الآخر", "أخر", "غيره", "بعضهم") else poet
 
 
 def _era(listed: str, metadata: Iterable[tuple[str, str]], year: int) -> str:
@@ -169,24 +186,24 @@ def _era(listed: str, metadata: Iterable[tuple[str, str]], year: int) -> str:
     return era_of_death_year(year)
 
 
-def _found(path: Path, label: str) -> list[_File]:
+def _found(path: Path, label: str) -> list[SourceFile]:
     if not path.is_dir():
-        return [_File(path, label)]
+        return [SourceFile(path, label)]
     files = sorted(file for file in path.rglob("*") if file.is_file() and _URI.fullmatch(file.name))
     if not files:
         hint = "files are named by their version URI, such as 0110JarirShacir.Diwan.ShamAY0037926-ara1"
         raise InputFaults([Fault(label, 0, "", "the folder has no OpenITI file", hint)])
-    return [_File(file, f"{label}/{file.relative_to(path).as_posix()}") for file in files]
+    return [SourceFile(file, f"{label}/{file.relative_to(path).as_posix()}") for file in files]
 
 
-def _listed(spec: dict[str, Any], base: Path) -> list[_File]:
+def _listed(spec: dict[str, Any], base: Path) -> list[SourceFile]:
     sources = openiti_fetch.read_sources(base / spec["sources"], spec["sources"], spec.get("select"))
     if "local" in spec:
         paths = openiti_fetch.find_local(sources, base / spec["local"], spec["local"])
     else:
         paths = openiti_fetch.fetch_sources(sources, base / CACHE)
     return [
-        _File(
+        SourceFile(
             path, source.name, f"{source.repository}@{source.commit[:10]}:{source.path}", source.columns.get("era", "")
         )
         for source, path in zip(sources, paths, strict=True)

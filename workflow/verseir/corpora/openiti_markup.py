@@ -30,7 +30,7 @@ _MARKS = re.compile(
     r"Page(?:V\d*(?:P\d*[A-Z]?)?|Beg|End)|(?<![^\W\d])ms\d+(?!\w)|-{1,8}NO PAGE NO-{0,8}"
     r"|[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\ufeff]"
 )
-_HEADING = re.compile(r"[# ]*###\s*[|$]+\s*(?:AUTO\b)?\s*(?P<text>.*)")
+_HEADING = re.compile(r"[# ]*###\s*(?P<level>[|$]+)\s*(?:(?:AUTO|CHECK)\b)?\s*(?P<text>.*)")
 _APPARATUS = re.compile(r"[# ]*(?:###\s*\|EDITOR\||ENDNOTES\b)")
 _WORDS = r"[^\W\d_]+(?: [^\W\d_]+){0,3}?"
 _METER = re.compile(rf"(?:^|(?<=[ %#]))البحر ?: ?(?P<meter>[-– ]*|{_WORDS}) ?\d* ?(?P<rest>[(%].*)?$")
@@ -41,11 +41,23 @@ _DOTS_OR_NUMBER = re.compile(r" ?(?:\.{3,}|…) ?(?:\d+ ?- )?| \d+ ?- ")
 _BRACKETED = re.compile(r"[(\[](?P<text>[^()\[\]\d]{3,30})[)\]] ?:?$")
 _SAID = re.compile(
     r"(?:\d+ )?و?قالت? (?P<poet>[^:،.(\[]{2,80}?)"
-    r"(?: ?[:،(\[]| (?:[يت](?:رثي|هجو|مدح|عير|ذكر|خاطب|عاتب|صف|عتذر|فتخر)|لما|حين|وكانت?|وقد|و[يت]روى)\b)"
+    r"(?: ?[:،(\[]| ?\. ?(?=[(\[])"
+    r"| (?:[يت](?:رث[يى]|هجو|مدح|عير|ذكر|خاطب|عاتب|صف|عتذر|فتخر)(?:هم?|ها)?|في|لما|حين|وكانت?|وقد|و[يت]روى)\b)"
 )
+#: "He also said", "he said on", "she said, mourning him": the poet of the piece before.
+_SAME_POET = re.compile(r"(?:أيضا|في|[يت]رث[يى](?:هم?|ها)?)\b|.* أيضا$")
 _MARKUP = re.compile(r"@[A-Za-z]+\d*|\(\d+\)?|[\[\]{}<>|\\¶#$~%*_^=]")
 _NUMBERS_AT_ENDS = re.compile(r"^(?:\d+ )+|(?: \d+)+$")
 _LETTER = re.compile(r"[^\W\d_ـ]")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading: its line in the file, from 1; its level, 1 the highest; its text without markup."""
+
+    line: int
+    level: int
+    text: str
 
 
 @dataclass
@@ -74,14 +86,29 @@ def parse(text: str) -> list[Poem]:
     The text is read for each way to mark a verse, and the reading with most verses is kept: a stray ``%`` in a
     commentary, or dots for a gap in a verse, do not decide how the file is read.
     """
-    _, body, offset = split_header(text)
-    lines = [(number, line) for number, line in _logical_lines(body, offset) if line]
-    last = next((i for i, (_, line) in enumerate(lines) if _APPARATUS.match(line)), len(lines))
+    lines = _lines_of_text(text)
     readings = [
-        [poem for poem in poems_of(lines[:last]) if poem.verses]
-        for poems_of in (_percent_poems, _dotted_poems, _copied_poems)
+        [poem for poem in poems_of(lines) if poem.verses] for poems_of in (_percent_poems, _dotted_poems, _copied_poems)
     ]
     return max(readings, key=lambda poems: sum(len(poem.verses) for poem in poems))
+
+
+def headings(text: str) -> list[Heading]:
+    """The headings of an OpenITI text in their order; those that only name the meter of a poem are none."""
+    found = []
+    for number, line in _lines_of_text(text):
+        match = _HEADING.match(line)
+        if match and not _METER.search(match["text"]):
+            words = " ".join(_MARKUP.sub(" ", match["text"]).split())
+            found.append(Heading(number, len(match["level"]), words.strip(" .:،-–")))
+    return found
+
+
+def _lines_of_text(text: str) -> list[tuple[int, str]]:
+    """The logical lines of the body that are not blank, up to the apparatus."""
+    _, body, offset = split_header(text)
+    lines = [(number, line) for number, line in _logical_lines(body, offset) if line]
+    return lines[: next((i for i, (_, line) in enumerate(lines) if _APPARATUS.match(line)), len(lines))]
 
 
 def split_header(text: str) -> tuple[list[tuple[str, str]], list[str], int]:
@@ -203,7 +230,7 @@ def _dotted_poems(lines: list[tuple[int, str]]) -> Iterator[Poem]:
             meter = bracketed["text"].strip()
         if match := _SAID.match(text):
             said_by = clean_hemistich(match["poet"])
-            said_by = "" if said_by.startswith("أيضا") else said_by
+            said_by = "" if _SAME_POET.match(said_by) else said_by
     yield poem
 
 

@@ -1,26 +1,28 @@
 """Questions to a language model behind an OpenAI-compatible chat endpoint, answered in JSON and kept on disk.
 
-A question is a prompt (what the model is told to do) and named texts (data, never instructions). Its answer must follow
-a JSON Schema. A sound answer is kept in the cache folder, so a killed run goes on where it stopped, and a changed
-prompt, parameter or text asks again. A refusal and a malformed answer are returned as such, and asked again next time.
+What failed for a while (429, 5xx, a time-out) is tried again. A refusal and a malformed answer are not: at temperature
+0 a model says the same again, and at any other a second try would take what it says by luck for what it says as a rule.
+They are counted, and asked again by the next run.
 """
 
 from __future__ import annotations
 
-import hashlib
+import email.utils
 import json
 import os
+import random
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from verseir.atomic import write_text
 from verseir.faults import UserError
+from verseir.judging.answers import Answer, Answers, Tally, read_content
 from verseir.systems.progress import Progress
 from verseir.systems.sources import cache_folder
 
@@ -35,10 +37,9 @@ PASSING = (408, 409, 425, 429)
 #: Codes of a refusal that comes as an HTTP error.
 FILTERED = ("content_filter", "content_policy_violation")
 
-#: What begins a tag, or looks like it.
-_TAG = re.compile(r"<(?=\s*/?\s*[A-Za-z])")
-#: Half a character, which JSON can spell and no file can hold.
-_SURROGATE = re.compile("[\ud800-\udfff]")
+#: Seconds that are waited at most before the next try, whatever the server asks for.
+LONGEST_WAIT = 60.0
+
 _SECRETS = re.compile(r"(?<=//)[^/@]*@|[?#].*")
 
 
@@ -48,7 +49,7 @@ class Settings:
 
     Args:
         base_url: the API's address, which ends in ``/v1`` as a rule.
-        model: its name there.
+        model: its name there. Answers are kept under it: give two models of two servers two names.
         key_variable: the environment variable that holds the key; a variable that is not set is no fault, since local
             servers want none.
         temperature, seed, max_tokens: sent as they are; None is not sent.
@@ -56,6 +57,7 @@ class Settings:
         concurrency: questions asked at once.
         attempts: tries of one question before the run ends.
         backoff: seconds, about, before the second try; doubled each time, to a minute at most.
+        prompt_price, completion_price: money for a million tokens, in any one currency.
     """
 
     base_url: str
@@ -68,39 +70,14 @@ class Settings:
     concurrency: int = 4
     attempts: int = 5
     backoff: float = 1.0
+    prompt_price: float | None = None
+    completion_price: float | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters that can change an answer."""
         named = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.max_tokens}
         return {name: value for name, value in named.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """``answered`` with a ``value`` that follows the schema, ``refused``, or ``malformed``; ``content`` as it came."""
-
-    status: Literal["answered", "refused", "malformed"]
-    value: dict[str, Any] | None = None
-    content: str = ""
-
-
-@dataclass
-class Tally:
-    """How the questions to an endpoint went, and the tokens that it counted for those asked now."""
-
-    asked: int = 0
-    kept: int = 0
-    refused: int = 0
-    malformed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __str__(self) -> str:
-        return (
-            f"{self.asked} questions asked, {self.kept} answers were kept from before, {self.refused} refused, "
-            f"{self.malformed} malformed, {self.prompt_tokens} + {self.completion_tokens} tokens"
-        )
 
 
 @dataclass
@@ -130,6 +107,16 @@ class ChatEndpoint:
                 hint="endpoint.key_variable names the variable that holds the key",
             )
         self._takes_schema = True
+        self._answers = Answers(self.folder, self.settings.model, self.settings.parameters)
+
+    @property
+    def name(self) -> str:
+        return self.settings.model
+
+    @property
+    def cost(self) -> float | None:
+        """What the answers cost, those that were kept from before too; None where no prices are given."""
+        return self.tally.cost(self.settings.prompt_price, self.settings.completion_price)
 
     def ask(self, prompt: str, inputs: Sequence[Mapping[str, str]], schema: Mapping[str, Any]) -> list[Answer]:
         """The answer to ``prompt`` about each of ``inputs`` (named texts), in their order. Equal inputs are asked once.
@@ -138,17 +125,11 @@ class ChatEndpoint:
             UserError: the endpoint cannot be reached, turns the key or the request down, or fails again and again. What
                 was answered until then is kept.
         """
-        messages = [blocks(parts) for parts in inputs]
-        keys = [self._key_of(prompt, message, schema) for message in messages]
-        found = {key: answer for key in dict.fromkeys(keys) if (answer := self._kept(key, schema)) is not None}
-        self.tally.kept += len(found)
-        waiting = {key: message for key, message in zip(keys, messages, strict=True) if key not in found}
-        if waiting:
-            for key, answer in self._asked(prompt, waiting, schema):
-                found[key] = answer
-                self.tally.refused += answer.status == "refused"
-                self.tally.malformed += answer.status == "malformed"
-        return [found[key] for key in keys]
+
+        def ask(waiting: Mapping[str, str]) -> Iterator[tuple[str, Answer]]:
+            return self._asked(prompt, waiting, schema)
+
+        return self._answers.complete(ask, self.tally, prompt, inputs, schema)
 
     def _asked(
         self, prompt: str, waiting: Mapping[str, str], schema: Mapping[str, Any]
@@ -157,12 +138,10 @@ class ChatEndpoint:
         client = self._client()
         stopped = threading.Event()
 
-        def work(key: str, message: str) -> tuple[Answer, dict[str, Any]]:
-            answer, told = self._answer(client, prompt, message, schema, stopped)
-            if answer.status == "answered":
-                record = {"model": self.settings.model, "answer": answer.value} | told
-                write_text(self._path(key), json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-            return answer, told
+        def work(key: str, message: str) -> Answer:
+            answer = self._answer(client, prompt, message, schema, stopped)
+            self._answers.keep(key, answer)
+            return answer
 
         with (
             Progress(len(waiting), self.settings.model) as progress,
@@ -171,10 +150,7 @@ class ChatEndpoint:
             jobs = {pool.submit(work, key, message): key for key, message in waiting.items()}
             try:
                 for job in as_completed(jobs):
-                    answer, told = job.result()
-                    self.tally.asked += 1
-                    self.tally.prompt_tokens += told["prompt_tokens"]
-                    self.tally.completion_tokens += told["completion_tokens"]
+                    answer = job.result()
                     progress.add(1)
                     yield jobs[job], answer
             except BaseException:  # an interrupt too: no new questions, and no more tries of those under way
@@ -197,25 +173,25 @@ class ChatEndpoint:
         message: str,
         schema: Mapping[str, Any],
         stopped: threading.Event,
-    ) -> tuple[Answer, dict[str, Any]]:
-        """One answer, and what the server told of it: the model that spoke, and the tokens it counted."""
+    ) -> Answer:
+        """One answer, with what the server told of it: the model that spoke, and the tokens it counted."""
         import openai
 
         try:
             completion = self._completion(client, prompt, message, schema, stopped)
         except openai.APIStatusError as error:
             if error.code in FILTERED:
-                return Answer("refused"), {"served_by": None, "prompt_tokens": 0, "completion_tokens": 0}
-            raise self._failure(error) from error
+                return Answer("refused")
+            raise self._failure(error) from None  # the server's own words may hold the key
         except (openai.APIError, json.JSONDecodeError) as error:
-            raise self._failure(error) from error
+            raise self._failure(error) from None
         usage = completion.usage
-        told = {
-            "served_by": completion.model,
-            "prompt_tokens": (usage and usage.prompt_tokens) or 0,
-            "completion_tokens": (usage and usage.completion_tokens) or 0,
-        }
-        return read_answer(completion, schema), told
+        return replace(
+            read_answer(completion, schema),
+            prompt_tokens=(usage and usage.prompt_tokens) or 0,
+            completion_tokens=(usage and usage.completion_tokens) or 0,
+            served_by=completion.model,
+        )
 
     def _completion(
         self,
@@ -300,34 +276,35 @@ class ChatEndpoint:
         """The address without user, password or query, which may hold a secret."""
         return _SECRETS.sub("", self.settings.base_url)
 
-    def _key_of(self, prompt: str, message: str, schema: Mapping[str, Any]) -> str:
-        parts = [self.settings.model, prompt, self.settings.parameters, schema, message]
-        return hashlib.sha256(json.dumps(parts, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
-
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
-
-    def _kept(self, key: str, schema: Mapping[str, Any]) -> Answer | None:
-        """The answer on disk; None when there is none, or it is not whole."""
-        try:
-            value = json.loads(self._path(key).read_text(encoding="utf-8"))["answer"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return Answer("answered", value, json.dumps(value, ensure_ascii=False)) if follows(value, schema) else None
-
 
 class _Wait:
-    """Seconds before the next try: as long as the server asks for, else longer each time and never quite the same."""
+    """Seconds before the next try: as long as the server asks for, else longer each time.
+
+    Never quite the same, so that those who were turned away together do not come back together.
+    """
 
     def __init__(self, backoff: float):
         from tenacity import wait_exponential_jitter
 
-        self.usual = wait_exponential_jitter(initial=backoff, max=60, jitter=backoff)
+        self.backoff = backoff
+        self.usual = wait_exponential_jitter(initial=backoff, max=LONGEST_WAIT, jitter=backoff)
 
     def __call__(self, retry_state: Any) -> float:
         error = retry_state.outcome.exception()
-        asked = getattr(getattr(error, "response", None), "headers", {}).get("retry-after", "")
-        return min(60.0, float(asked)) if re.fullmatch(r"\d+(\.\d+)?", asked) else self.usual(retry_state)
+        asked = seconds(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", ""))
+        if asked is None:
+            return self.usual(retry_state)
+        return min(LONGEST_WAIT, asked) + random.uniform(0, self.backoff)
+
+
+def seconds(retry_after: str) -> float | None:
+    """How long a ``Retry-After`` header asks to wait: it holds seconds, or a date. None when it holds neither."""
+    if re.fullmatch(r"\d+(\.\d+)?", retry_after):
+        return float(retry_after)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except ValueError:
+        return None
 
 
 def passes(error: BaseException) -> bool:
@@ -337,11 +314,6 @@ def passes(error: BaseException) -> bool:
     if isinstance(error, openai.APIStatusError):
         return error.status_code in PASSING or error.status_code >= 500
     return isinstance(error, (openai.APIConnectionError, json.JSONDecodeError))
-
-
-def blocks(parts: Mapping[str, str]) -> str:
-    """Named texts as one message, each between tags with its name; what looks like a tag inside a text is not one."""
-    return "\n".join(f"<{name}>\n{_TAG.sub('‹', text)}\n</{name}>" for name, text in parts.items())
 
 
 def read_answer(completion: ChatCompletion, schema: Mapping[str, Any]) -> Answer:
@@ -356,30 +328,4 @@ def read_answer(completion: ChatCompletion, schema: Mapping[str, Any]) -> Answer
         return Answer("malformed", content=content)
     if not content.strip():
         return Answer("refused")
-    value = first_object(content, schema)
-    return Answer("malformed", content=content) if value is None else Answer("answered", value, content)
-
-
-def first_object(content: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The first JSON object in ``content`` that follows the schema; prose, thoughts or a fence may be around it."""
-    decoder = json.JSONDecoder()
-    start = content.find("{")
-    while start >= 0:
-        try:
-            value, end = decoder.raw_decode(content, start)
-        except RecursionError:
-            return None
-        except ValueError:
-            end = start + 1
-        else:
-            if follows(value, schema) and not _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-                return value
-        start = content.find("{", end)
-    return None
-
-
-def follows(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a JSON value follows a JSON Schema."""
-    import jsonschema
-
-    return jsonschema.Draft202012Validator(schema).is_valid(value)
+    return read_content(content, schema)

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from verseir.analyses.acceptability import ACCEPTABILITY
+from verseir.analyses.annotators import ANNOTATOR_AGREEMENT, ANNOTATOR_CONTRASTS, HUMAN_JUDGE
 from verseir.analyses.augmentation import AUGMENTATION, AUGMENTATION_BY_QUOTATION
 from verseir.analyses.dissociation import DISSOCIATION, RANK_MOVES
 from verseir.analyses.duplicate_folding import DUPLICATE_FOLDING
@@ -15,6 +19,7 @@ from verseir.analyses.era_trend import ERA_TREND
 from verseir.analyses.explanation_audit import EXPLANATION_AUDIT
 from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBSETS
 from verseir.analyses.gold_poems import GOLD_POEMS
+from verseir.analyses.judge_agreement import JUDGE_AGREEMENT, JUDGE_ORDERS
 from verseir.analyses.mechanism import MECHANISM, MECHANISM_SUMMARY
 from verseir.analyses.mixed_model import MIXED_MODEL, MIXED_MODEL_FIT, MIXED_MODEL_TESTS
 from verseir.analyses.multiplicity import DECLARED_FAMILIES, MULTIPLICITY, MULTIPLICITY_LOST
@@ -24,8 +29,10 @@ from verseir.analyses.poet_frequency import POET_FREQUENCY
 from verseir.analyses.published import PUBLISHED
 from verseir.analyses.quotation import QUOTATION, QUOTATION_PAIRS, QUOTATION_SLOPES
 from verseir.analyses.quoted_spans import QUOTED_SPANS, SPAN_SUCCESS
+from verseir.analyses.thematic_scores import POOL_COVERAGE, THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.analyses.variance_shares import VARIANCE_SHARES
-from verseir.report import checks, deployment, evidence, wording
+from verseir.judging.judgements import JUDGING
+from verseir.report import checks, deployment, evidence, thematic, wording
 from verseir.report.panel import Panel
 from verseir.report.spoken import analysed_measures, signals
 from verseir.report.wording import Scope
@@ -65,6 +72,19 @@ TABLES: tuple[Table, ...] = (
     SPAN_SUCCESS,
     VARIANCE_SHARES,
 )
+#: Those of studies whose thematic results are judged.
+JUDGED: tuple[Table, ...] = (
+    ACCEPTABILITY,
+    ANNOTATOR_AGREEMENT,
+    ANNOTATOR_CONTRASTS,
+    HUMAN_JUDGE,
+    JUDGE_AGREEMENT,
+    JUDGE_ORDERS,
+    JUDGING,
+    POOL_COVERAGE,
+    THEMATIC_CONTRASTS,
+    THEMATIC_MEANS,
+)
 
 
 def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
@@ -76,7 +96,9 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         systems: the registry's entries, by system.
     """
     folder, asked = results / "tables", study["analyses"]
-    tables = {table.name: read_table(folder / f"{table.name}.csv", table) for table in TABLES}
+    judging = study.get("judging")
+    wanted = TABLES + (JUDGED if judging else ())
+    tables = {table.name: read_table(folder / f"{table.name}.csv", table) for table in wanted}
     if "published" in asked:
         tables[PUBLISHED.name] = read_table(folder / f"{PUBLISHED.name}.csv", PUBLISHED)
     compared = signals(systems)
@@ -97,7 +119,8 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         wording.augmentation(tables, scope),
         deployment.fusion(tables, scope),
         deployment.normalisation(tables, scope),
-        deployment.protocols(tables, scope),
+        *(_judged(tables, scope, judging) if judging else []),
+        deployment.protocols(tables, scope, (judging or {}).get("main")),
         evidence.sameness(tables, scope),
         evidence.corrections(tables),
         checks.checks(tables, scope),
@@ -106,3 +129,11 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     panels = [panel for panel in found if panel is not None]
     rebuilt = study["analyses"].get("published", {}).get("rebuilt", False)
     return sorted(panels, key=lambda panel: rebuilt and panel.id != "published")  # a stable sort
+
+
+def _judged(tables: Mapping[str, pl.DataFrame], scope: Scope, judging: Mapping[str, Any]) -> list[Panel | None]:
+    return [
+        thematic.judged(tables, scope, judging.get("main")),
+        thematic.judges(tables, scope, judging.get("main")),
+        thematic.people(tables, judging.get("main")),
+    ]

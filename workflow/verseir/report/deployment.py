@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from verseir.formats import count, listing, number, p_phrase, p_value, quantity, signed
+from verseir.analyses.dissociation import PLACE, judged_measure
+from verseir.formats import count, interval, known, listing, number, p_phrase, p_value, quantity, signed
 from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, text, value, whole
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
@@ -105,8 +106,8 @@ def normalisation(tables: Tables, scope: Scope) -> Panel:
     return Panel("normalisation", title, "", sentences, [table], names)
 
 
-def protocols(tables: Tables, scope: Scope) -> Panel:
-    """Do known-item and thematic query sets rank systems alike?"""
+def protocols(tables: Tables, scope: Scope, main: str | None = None) -> Panel:
+    """Do known-item and thematic query sets rank systems alike? Of judges, ``main`` is spoken of."""
     title, names = "Known-item against thematic", ["dissociation", "rank_moves"]
     frame, moves = tables["dissociation"], tables["rank_moves"]
     whole_order = frame.filter(pl.col("left_out").is_null())
@@ -115,24 +116,27 @@ def protocols(tables: Tables, scope: Scope) -> Panel:
             "protocols", title, "no corpus has both a known-item and a thematic query set that were measured", names
         )
     sentences = []
-    for row in whole_order.filter(pl.col("mode") == scope.base_mode).iter_rows(named=True):
+    spoken = ~pl.col("measure_thematic").str.contains(": ") | (pl.col("measure_thematic") == judged_measure(str(main)))
+    for row in whole_order.filter(spoken, pl.col("mode") == scope.base_mode).iter_rows(named=True):
+        orders = f"{row['known_item']} ({row['measure_known_item']}) and {row['thematic']} ({row['measure_thematic']})"
         if row["tau"] is None:
-            sentences.append(f"{row['known_item']} and {row['thematic']} on {row['corpus']}: {row['note']}.")
-        else:
-            sentences.append(
-                f"{row['known_item']} and {row['thematic']} on {row['corpus']} order "
-                f"{count(row['n_systems'], 'system')} with Kendall's τ {number(row['tau'], 2)} "
-                f"({p_phrase('p', row['p'])})."
-            )
+            sentences.append(f"{orders} on {row['corpus']}: {row['note']}.")
+            continue
+        told = (
+            f"{orders} on {row['corpus']} order {count(row['n_systems'], 'system')} with Kendall's τ "
+            f"{signed(row['tau'], 2)} {interval(row['ci_low'], row['ci_high'], 2, sign=True)}"
+        )
+        sentences.append(f"{told}; {_hangs_on(row, frame)}.")
     order = grid(
         frame,
         "Kendall's τ between the two orders",
         [
             *places(frame, "corpus", "known_item", "thematic"),
+            text("measure_thematic", "Thematic by"),
             text("mode", "Mode"),
             text("left_out", "Left out", "none"),
             whole("n_systems", "Systems"),
-            value("tau", "τ", sign=True),
+            value("tau", "τ", "ci_low", "ci_high", sign=True),
             text("test", "Test"),
             p("p", "p"),
             notes(frame),
@@ -144,19 +148,49 @@ def protocols(tables: Tables, scope: Scope) -> Panel:
         [
             text("system", "System"),
             *places(moves, "corpus", "known_item", "thematic"),
+            text("measure_thematic", "Thematic by"),
             text("mode", "Mode"),
             value("mean_known_item", "Known-item mean"),
             value("mean_thematic", "Thematic mean"),
             Column("Known-item rank", lambda row: _rank(row["rank_known_item"])),
             Column("Thematic rank", lambda row: _rank(row["rank_thematic"])),
-            Column("Moves", lambda row: _rank(row["move"])),
+            Column("Falls by", _moved),
+            notes(moves),
         ],
     )
-    return Panel("protocols", title, "", sentences, [order, *([places_] if len(moves) else [])], names)
+    lede = (
+        "A system that finds the poem that was meant need not find poems on a theme. Intervals resample the queries of "
+        "both sets, for these systems; noise draws τ towards 0. The p value takes the systems as drawn from many."
+    )
+    legend = "Places on known-item queries (left) and on themes (right)."
+    grids = [order, *([places_] if len(moves) else [])]
+    return Panel("protocols", title, lede, sentences, grids, names, "rankings", legend, brief=sentences[:1])
+
+
+def _hangs_on(row: Mapping[str, Any], frame: pl.DataFrame) -> str:
+    """Without which system two orders agree best, and how well."""
+    same = pl.all_horizontal(pl.col(name) == row[name] for name in (*PLACE, "measure_thematic"))
+    others = frame.filter(same & pl.col("left_out").is_not_null() & pl.col("tau").is_not_null())
+    if others.is_empty():
+        return "no system can be left out"
+    best = others.sort("tau", "left_out", descending=[True, False]).row(0, named=True)
+    return (
+        f"without {best['left_out']} it is {signed(best['tau'], 2)} "
+        f"{interval(best['ci_low'], best['ci_high'], 2, sign=True)}, the highest that leaving one out gives"
+    )
 
 
 def _rank(rank: float) -> Cell:
     return Cell(f"{rank:g}".replace("-", "\u2212"), rank)
+
+
+def _moved(row: Mapping[str, Any]) -> Cell:
+    """How many places a system falls, with the interval."""
+    cell = _rank(row["move"])
+    if not known(row["move_low"], row["move_high"]):
+        return cell
+    ends = f"[{row['move_low']:+g},\u00a0{row['move_high']:+g}]".replace("-", "\u2212").replace("+0", "0")
+    return Cell(cell.text, row["move"], ends)
 
 
 def _computed(row: Mapping[str, Any]) -> str:

@@ -42,11 +42,29 @@ def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> 
         ("Shared wording and edits", _wording(study)),
         ("What results depend on", _dependence(study)),
         ("Models", MODELS),
+        ("Judges and people", _judging(study)),
         ("What is called what", _verdicts()),
         ("The paper", PAPER),
         ("Versions", _versions(manifest)),
     ]
     return [(heading, text) for heading, text in found if text]
+
+
+def _judging(study: Mapping[str, Any]) -> str:
+    asked = study.get("judging")
+    if not asked:
+        return ""
+    return (
+        f"The first {asked['depth']} poems of every list go into one pool for each thematic query; poems that repeat "
+        "each other are one item, and the order tells nothing. A judge reads the query and the first "
+        f"{asked['verses']} verses. A system's value for a query is the mean score of its first {asked['depth']} poems "
+        "without those that were not judged (condensed lists; Sakai, 2007); an empty place has the lowest grade. "
+        "Agreement is Spearman's ρ, kappa with quadratic weights over the whole scale (Cohen, 1968), and the share "
+        "within one point; intervals resample whole queries (percentile bootstrap; of shares, BCa). Two orders of "
+        "systems are compared by Kendall's τ-b with a percentile interval over resampled queries. Where the poem that "
+        "was meant is missed, people say whether the first poem shown would do; the measure with such poems counted "
+        "is value + (1 − value) × share, and its interval resamples queries, with the judged misses among them."
+    )
 
 
 def _ranking(study: Mapping[str, Any]) -> str:

@@ -13,6 +13,9 @@ from verseir.typeset.sheet import NUMBERS, WORDS, Cell, Column, Sheet
 
 #: A value or an interval that is not there.
 ABSENT = "n.e."
+#: Not separated from what it is compared with, at this level; and not compared with it.
+LEVEL, UNTESTED = "†", "‡"
+ALPHA = 0.05
 
 Row = Mapping[str, Any]
 
@@ -22,12 +25,14 @@ def columns(words: str, numbers: Iterable[str]) -> list[Column]:
     return [Column(name.strip(), WORDS) for name in words.split(",")] + [Column(name, NUMBERS) for name in numbers]
 
 
-def value(row: Row | None, key: str, low: str = "ci_low", high: str = "ci_high", sign: bool = False) -> str:
+def value(
+    row: Row | None, key: str, low: str = "ci_low", high: str = "ci_high", sign: bool = False, digits: int = 3
+) -> str:
     """``0.746 [0.701, 0.789]``."""
     if row is None or not known(row[key]):
         return ABSENT
-    ends = interval(row[low], row[high], sign=sign) if known(row[low], row[high]) else f"[{ABSENT}]"
-    return f"{(signed if sign else number)(row[key])} {ends}"
+    ends = interval(row[low], row[high], digits, sign) if known(row[low], row[high]) else f"[{ABSENT}]"
+    return f"{(signed if sign else number)(row[key], digits)} {ends}"
 
 
 def plain(row: Row, key: str, sign: bool = False) -> str:
@@ -35,13 +40,13 @@ def plain(row: Row, key: str, sign: bool = False) -> str:
     return (signed if sign else number)(row[key]) if known(row[key]) else ABSENT
 
 
-def share(row: Row | None) -> str:
+def share(row: Row | None, key: str = "mean", low: str = "ci_low", high: str = "ci_high") -> str:
     """``32.8 [27.0, 38.9]``, in percent."""
-    if row is None or not known(row["mean"]):
+    if row is None or not known(row[key]):
         return ABSENT
-    ends = row["ci_low"], row["ci_high"]
+    ends = row[low], row[high]
     mean, *said = (
-        {"0": "0.0"}.get(text, text) for text in (percent(part).removesuffix("%") for part in (row["mean"], *ends))
+        {"0": "0.0"}.get(text, text) for text in (percent(part).removesuffix("%") for part in (row[key], *ends))
     )
     return f"{mean} [{', '.join(said) if known(*ends) else ABSENT}]"
 

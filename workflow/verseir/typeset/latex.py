@@ -36,6 +36,7 @@ _SPECIAL = str.maketrans(
         "≥": r"$\geq$",
         "≤": r"$\leq$",
         "×": r"$\times$",
+        "κ": r"$\kappa$",
         "ρ": r"$\rho$",
         "τ": r"$\tau$",
         "…": r"\ldots{}",

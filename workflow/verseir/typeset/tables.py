@@ -1,4 +1,4 @@
-"""Tables 1 to 6 of a paper on what retrieval results depend on, from the tables of any study."""
+"""Tables 1 to 4 and 6 of a paper on what retrieval results depend on, from the tables of any study."""
 
 from __future__ import annotations
 
@@ -13,14 +13,25 @@ from verseir.analyses.fusion_search import SELECTIONS
 from verseir.analyses.mechanism import EMBEDDING, LEXICAL
 from verseir.analyses.overlap_spectrum import ALL
 from verseir.figures.panels import main_rows
-from verseir.formats import DECIMALS, signed
 from verseir.orders import mode_order, register_order
-from verseir.typeset.cells import cells, columns, p_of, places, plain, reasons, share, sheet, value, versus, with_best
+from verseir.typeset.cells import (
+    ALPHA,
+    LEVEL,
+    UNTESTED,
+    cells,
+    columns,
+    p_of,
+    places,
+    plain,
+    reasons,
+    share,
+    sheet,
+    value,
+    versus,
+    with_best,
+)
 from verseir.typeset.sheet import LONG_WORDS, NUMBERS, Cell, Column, Sheet
 
-#: Not separated from the best; and not compared with it.
-LEVEL, UNTESTED = "†", "‡"
-ALPHA = 0.05
 _SHARE = re.compile(r"share with (\d+) tokens in a row")
 
 
@@ -195,72 +206,6 @@ def mechanism(table: pl.DataFrame, measures: Mapping[str, str]) -> Sheet:
         parts=3,
         blocks=2,
     )
-
-
-def thematic(
-    leaderboard: pl.DataFrame,
-    moves: pl.DataFrame,
-    measures: Mapping[str, str],
-    query_sets: Collection[str],
-    lexical: Collection[str],
-) -> Sheet:
-    """Table 5: thematic means from a LEADERBOARD, and the ranks of a RANK_MOVES table, thematic and known-item."""
-    within = pl.col("query_set").is_in(list(query_sets))
-    rows = main_rows(leaderboard.filter(within), measures)
-    found = moves.filter(pl.col("thematic").is_in(list(query_sets))).sort("known_item", descending=True).to_dicts()
-    others = sorted({row["known_item"] for row in found})
-    move = {tuple(row[k] for k in ("corpus", "thematic", "mode", "system", "known_item")): row for row in found}
-    rank = {key[:4]: (row["rank_thematic"], row["n_systems"]) for key, row in move.items()}
-    printed, said = [], []
-    for place in places(rows, "corpus", "query_set", "mode", "measure", "n_queries"):
-        corpus, query_set, mode, measure, n = place
-        part = _at(rows, place).sort(-pl.col("mean").round(DECIMALS), "system").to_dicts()
-        own = rank if others else {**rank, **_ranks(part)}
-        best = with_best([(value(row, "mean"), row["mean"]) for row in part])
-        for row, mean in zip(part, best, strict=True):
-            name = row["system"]
-            key = (corpus, query_set, mode, name)
-            at, among = own.get(key, (None, 0))
-            line = cells(corpus, query_set, measure, mode, f"{n:,}", f"{name} (lexical)" if name in lexical else name)
-            line += [mean, Cell("" if at is None else f"{at:g}")]
-            for other in others:
-                one = move.get((*key, other))
-                line += cells(*(("", "") if one is None else (f"{one['rank_known_item']:g}", _places(one["move"]))))
-            printed.append(line)
-            if name in lexical and at is not None:
-                said.append(f"{name}: {at:g} of {among} in {corpus}, {query_set}, {mode}")
-    heads = columns("corpus, query set, measure, mode, queries, system", ["mean", "rank"])
-    heads += [Column(text, NUMBERS) for name in others for text in (f"rank in {name}", f"move from {name}")]
-    notes = [f"rank of lexical systems: {'; '.join(said)}" if said else ""]
-    notes += ["a move above 0 is a fall"] * bool(others)
-    return sheet(
-        "table-5-thematic",
-        "Thematic retrieval: means with 95% intervals, the highest in bold; ranks, and what they are in known-item"
-        " retrieval.",
-        heads,
-        printed,
-        "no thematic query set was searched and judged" if query_sets else "the study has no thematic query set",
-        notes,
-        parts=3,
-        blocks=2,
-    )
-
-
-def _ranks(rows: list[dict[str, Any]]) -> dict[tuple, tuple[float, int]]:
-    """The rank of each system, 1 for the highest mean, and of how many; tied systems share the mean of their ranks."""
-    means = [round(row["mean"], DECIMALS) for row in rows]
-    names = ("corpus", "query_set", "mode", "system")
-    return {
-        tuple(row[name] for name in names): (
-            sum(other > mean for other in means) + (means.count(mean) + 1) / 2,
-            len(means),
-        )
-        for row, mean in zip(rows, means, strict=True)
-    }
-
-
-def _places(move: float) -> str:
-    return signed(move, 0 if move == int(move) else 1)
 
 
 def fusion(table: pl.DataFrame, contrasts: pl.DataFrame) -> Sheet:

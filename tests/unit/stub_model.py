@@ -1,0 +1,84 @@
+"""A small server on the loopback that answers chat completions as a test says."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class StubModel(ThreadingHTTPServer):
+    """``say`` makes the content of an answer from the user message; None is an empty answer.
+
+    After ``lasts`` answers it turns every request down with the status 503.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, say: Callable[[str], str | None]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.say = say
+        self.lasts: int | None = None
+        self.bodies: list[dict] = []
+        self.lock = threading.Lock()
+
+    @property
+    def settings(self) -> dict:
+        """An endpoint as a study has it."""
+        return {
+            "base_url": f"http://127.0.0.1:{self.server_port}/v1",
+            "model": "stub",
+            "timeout": 5,
+            "backoff": 0.01,
+            "attempts": 2,
+            "concurrency": 1,
+        }
+
+    @property
+    def users(self) -> list[str]:
+        """The user messages so far."""
+        return [body["messages"][1]["content"] for body in self.bodies]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: StubModel
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            dead = self.server.lasts is not None and len(self.server.bodies) >= self.server.lasts
+            if not dead:
+                self.server.bodies.append(body)
+        said = {"error": {"message": "gone"}}
+        if not dead:
+            message = {"role": "assistant", "content": self.server.say(body["messages"][1]["content"])}
+            said = {
+                "id": "1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "stub",
+                "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            }
+        data = json.dumps(said).encode()
+        self.send_response(503 if dead else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@contextmanager
+def running(say: Callable[[str], str | None]) -> Iterator[StubModel]:
+    """The server, while the block lasts."""
+    server = StubModel(say)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -1,0 +1,386 @@
+"""Do people agree with each other and with the judges, and which systems do they prefer?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from verseir.analyses.clusters import clusters_of
+from verseir.analyses.contrasts import compare
+from verseir.analyses.paired import Draws, Pair, notes, system_pairs, tested, tidy
+from verseir.analyses.thematic_scores import ABOUTNESS, OVERALL
+from verseir.faults import UserError, closest
+from verseir.judging.annotations import GRADES
+from verseir.judging.pool import representatives
+from verseir.judging.rubrics import Rubric
+from verseir.layout import Run
+from verseir.stats.clustered import FEW, Clustered, clustered_kappa, clustered_spearman, clustered_within
+from verseir.tables import QRELS, define
+
+#: Stands for the mean grade of all annotators of an item.
+MEAN = "mean of annotators"
+ANNOTATOR_AGREEMENT = define(
+    "annotator_agreement",
+    {
+        "sheet": pl.String,
+        "annotator_a": pl.String,
+        "annotator_b": pl.String,
+        "n_items": pl.Int64,
+        "n_queries": pl.Int64,
+        "kappa": pl.Float64,
+        "kappa_low": pl.Float64,
+        "kappa_high": pl.Float64,
+        "within_one": pl.Float64,
+        "within_one_low": pl.Float64,
+        "within_one_high": pl.Float64,
+        "same": pl.Float64,
+        "note": pl.String,
+    },
+    nullable="kappa kappa_low kappa_high within_one within_one_low within_one_high same note",
+    unique="sheet annotator_a annotator_b",
+)
+HUMAN_JUDGE = define(
+    "human_judge",
+    {
+        "sheet": pl.String,
+        "annotator": pl.String,
+        "judge": pl.String,
+        "aspect": pl.String,
+        "n_items": pl.Int64,
+        "n_queries": pl.Int64,
+        "rho": pl.Float64,
+        "rho_low": pl.Float64,
+        "rho_high": pl.Float64,
+        "note": pl.String,
+    },
+    nullable="rho rho_low rho_high note",
+    unique="sheet annotator judge aspect",
+)
+ANNOTATOR_CONTRASTS = define(
+    "annotator_contrasts",
+    {
+        "family": pl.String,
+        "sheet": pl.String,
+        "corpus": pl.String,
+        "query_set": pl.String,
+        "mode": pl.String,
+        "annotator": pl.String,
+        "a": pl.String,
+        "b": pl.String,
+        "n": pl.Int64,
+        "mean_a": pl.Float64,
+        "mean_b": pl.Float64,
+        "estimate": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+        "test": pl.String,
+        "p": pl.Float64,
+        "p_holm": pl.Float64,
+        "family_size": pl.Int64,
+        "note": pl.String,
+    },
+    nullable="mean_a mean_b estimate ci_low ci_high p p_holm note",
+    unique="sheet mode annotator a b",
+)
+#: A sheet of thematic items; the other kind, ``known-item``, has the first poems of a system's misses.
+THEMATIC = "thematic"
+#: What is left where no item has both grades.
+APART = "not estimable: no item was graded by both"
+
+_ITEM = {"item_id": pl.String, "query_id": pl.String, "poem_id": pl.String}
+_NO_QRELS = pl.DataFrame(schema=dict(QRELS.columns))
+_SCORED = {"item_id": pl.String, "judge": pl.String, "aspect": pl.String, "score": pl.Float64}
+
+
+def grades_by(annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The grades of each annotator, sorted by name, and last of their ``MEAN`` where there are several.
+
+    The mean of an item is over those who graded it, be it one.
+
+    Args:
+        annotations: ANNOTATIONS of one sheet.
+
+    Returns:
+        frames of item_id, query_id, poem_id and grade (Float64), sorted by item_id.
+    """
+    graded = annotations.select(*_ITEM, "annotator", pl.col("grade").cast(pl.Float64)).sort("item_id")
+    names = sorted(graded["annotator"].unique())
+    found = {name: graded.filter(pl.col("annotator") == name).drop("annotator") for name in names}
+    if len(names) > 1:
+        found[MEAN] = graded.group_by(*_ITEM).agg(pl.col("grade").mean()).sort("item_id")
+    return found
+
+
+def clusters_in(
+    query_ids: list[str], spec: Mapping[str, Any], queries: pl.DataFrame, qrels: pl.DataFrame
+) -> NDArray[np.int64] | None:
+    """The cluster of each item or query of a sheet, by its query; None where each is its own.
+
+    Known-item queries of one poem belong together. Themes are independent, though they have poems in common.
+
+    Args:
+        query_ids: may repeat.
+        spec: of the sheet: ``kind`` and ``query_set``.
+        queries: QUERIES of all query sets.
+        qrels: their QRELS, with a column ``query_set``.
+    """
+    inside = pl.col("query_set") == spec["query_set"]
+    judged = _NO_QRELS if spec["kind"] == THEMATIC else qrels.filter(inside)
+    return clusters_of(query_ids, queries.filter(inside), judged)
+
+
+def annotator_agreement(
+    annotations: Mapping[str, pl.DataFrame],
+    specs: Mapping[str, Mapping[str, Any]],
+    queries: pl.DataFrame,
+    qrels: pl.DataFrame,
+    draws: Draws,
+) -> pl.DataFrame:
+    """The ANNOTATOR_AGREEMENT table: each pair of annotators of a sheet, over the items that both graded.
+
+    Kappa is weighted by squared distance over the whole scale; its interval and that of the share within one point are
+    from a bootstrap of queries.
+
+    Args:
+        annotations: sheet -> its ANNOTATIONS.
+        specs: sheet -> ``kind`` and ``query_set``.
+        queries: QUERIES of the query sets of the sheets.
+        qrels: their QRELS, with a column ``query_set``.
+        draws: resamples and seed.
+    """
+    rows = list[dict[str, Any]]()
+    for sheet, frame in sorted(annotations.items()):
+        graded = grades_by(frame)
+        graded.pop(MEAN, None)
+        for one, other in combinations(graded, 2):
+            both = graded[one].join(graded[other].select("item_id", other="grade"), on="item_id").sort("item_id")
+            ids = both["query_id"].to_list()
+            clusters = clusters_in(ids, specs[sheet], queries, qrels)
+            a, b = both["grade"].to_numpy(), both["other"].to_numpy()
+            kappa = clustered_kappa(a, b, GRADES, clusters, draws.resamples, draws.seed)
+            within = clustered_within(a, b, 1.0, clusters, draws.resamples, draws.seed)
+            n_clusters = _count(ids, clusters)
+            why = _why("kappa", kappa, n_clusters, "both gave all items the same grade"), _few(kappa, n_clusters)
+            rows.append(
+                {"sheet": sheet, "annotator_a": one, "annotator_b": other}
+                | {"n_items": len(both), "n_queries": both["query_id"].n_unique()}
+                | dict(zip(("kappa", "kappa_low", "kappa_high"), kappa, strict=True))
+                | dict(zip(("within_one", "within_one_low", "within_one_high"), within, strict=True))
+                | {"same": float((a == b).mean()) if len(both) else math.nan}
+                | {"note": notes(*why) if len(both) else APART}
+            )
+    return tidy(pl.DataFrame(rows, schema=dict(ANNOTATOR_AGREEMENT.columns))).sort(ANNOTATOR_AGREEMENT.unique)
+
+
+def human_judge(
+    annotations: Mapping[str, pl.DataFrame],
+    specs: Mapping[str, Mapping[str, Any]],
+    judgements: Mapping[tuple[str, str], pl.DataFrame],
+    rubrics: Mapping[str, Rubric],
+    queries: pl.DataFrame,
+    draws: Draws,
+) -> pl.DataFrame:
+    """The HUMAN_JUDGE table: Spearman's rho of people's grades with what each judge gave overall and for aboutness.
+
+    Thematic sheets only: nobody else judges the misses of known-item queries. The interval is from a bootstrap of
+    queries.
+
+    Args:
+        annotations: sheet -> its ANNOTATIONS.
+        specs: sheet -> ``kind``, ``corpus`` and ``query_set``.
+        judgements: (corpus, query set) -> JUDGEMENTS of all its judges.
+        rubrics: judge -> what it scored.
+        queries: QUERIES of the query sets of the sheets.
+        draws: resamples and seed.
+    """
+    rows = list[dict[str, Any]]()
+    for sheet, frame in sorted(annotations.items()):
+        spec = specs[sheet]
+        if spec["kind"] != THEMATIC or (spec["corpus"], spec["query_set"]) not in judgements:
+            continue
+        scored = judge_scores(judgements[spec["corpus"], spec["query_set"]], rubrics)
+        for (judge, aspect), scores in sorted(scored.partition_by("judge", "aspect", as_dict=True).items()):
+            for annotator, grades in grades_by(frame).items():
+                both = grades.join(scores.select("item_id", "score").drop_nulls(), on="item_id").sort("item_id")
+                ids = both["query_id"].to_list()
+                clusters = clusters_in(ids, spec, queries, _NO_QRELS)
+                pair = both["grade"].to_numpy(), both["score"].to_numpy()
+                rho = clustered_spearman(*pair, clusters, draws.resamples, draws.seed)
+                n_clusters = _count(ids, clusters)
+                why = _why("rho", rho, n_clusters, "all grades or all scores are equal"), _few(rho, n_clusters)
+                rows.append(
+                    {"sheet": sheet, "annotator": annotator, "judge": judge, "aspect": aspect}
+                    | {"n_items": len(both), "n_queries": both["query_id"].n_unique()}
+                    | dict(zip(("rho", "rho_low", "rho_high"), rho, strict=True))
+                    | {"note": notes(*why) if len(both) else APART}
+                )
+    return tidy(pl.DataFrame(rows, schema=dict(HUMAN_JUDGE.columns))).sort(HUMAN_JUDGE.unique)
+
+
+def judge_scores(judgements: pl.DataFrame, rubrics: Mapping[str, Rubric]) -> pl.DataFrame:
+    """What each judge gave each item overall, and for aboutness: the mean of the aspects about what a poem says.
+
+    An item that lacks one of these aspects has no score for aboutness. Items that were not answered have none at all,
+    but each judge has both aspects.
+
+    Args:
+        judgements: JUDGEMENTS.
+        rubrics: judge -> what it scored.
+
+    Returns:
+        columns item_id (null in the row of a judge without scores), judge, aspect, score (Float64).
+
+    Raises:
+        UserError: a judge without a rubric.
+    """
+    parts = [pl.DataFrame(schema=_SCORED)]
+    for (judge,), part in sorted(judgements.partition_by("judge", as_dict=True).items()):
+        if judge not in rubrics:
+            raise UserError(f"no rubric is known for the judge '{judge}'", hint=closest(str(judge), rubrics))
+        about = [aspect.id for aspect in rubrics[judge].aspects if aspect.kind == ABOUTNESS]
+        given = part.filter(pl.col("score").is_not_null())
+        overall = given.filter(pl.col("aspect") == OVERALL).select("item_id", pl.col("score").cast(pl.Float64))
+        per_item = given.filter(pl.col("aspect").is_in(about)).group_by("item_id")
+        whole = per_item.agg(pl.col("score").mean(), n=pl.len()).filter(pl.col("n") == len(about)).drop("n")
+        for aspect, scores in ((OVERALL, overall), (ABOUTNESS, whole)):
+            named = scores if len(scores) else pl.DataFrame([(None, None)], schema=scores.schema, orient="row")
+            labelled = named.with_columns(judge=pl.lit(judge), aspect=pl.lit(aspect))
+            parts.append(labelled.select(list(_SCORED)))
+    return pl.concat(parts).sort("judge", "aspect", "item_id")
+
+
+def annotator_contrasts(
+    annotations: Mapping[str, pl.DataFrame],
+    specs: Mapping[str, Mapping[str, Any]],
+    runs: Mapping[Run, pl.DataFrame],
+    duplicates: Mapping[str, pl.DataFrame],
+    queries: pl.DataFrame,
+    lexical: Collection[str],
+    draws: Draws,
+) -> pl.DataFrame:
+    """The ANNOTATOR_CONTRASTS table: which systems each annotator of a thematic sheet prefers.
+
+    A system's value for a query is the mean grade of its first ``depth`` places: a poem stands for its class of
+    duplicates, a place that was not graded is left out (the condensed list of Sakai, 2007), and a place that the system
+    leaves empty scores 0. Only systems and modes that the sheet was drawn from are compared, and only queries of which
+    the annotator graded an item: of others next to nothing was graded.
+
+    Args:
+        annotations: sheet -> its ANNOTATIONS.
+        specs: sheet -> ``kind``, ``corpus``, ``query_set``, ``systems``, ``modes`` and ``depth``.
+        runs: at least those of the systems and modes of the sheets.
+        duplicates: corpus -> its DUPLICATES.
+        queries: QUERIES of the query sets of the sheets.
+        lexical: the systems that match words.
+        draws: resamples, flips and seed.
+    """
+    rows = list[dict[str, Any]]()
+    for sheet, frame in sorted(annotations.items()):
+        spec = specs[sheet]
+        if spec["kind"] != THEMATIC:
+            continue
+        for mode in sorted(set(spec["modes"])):
+            cell = (spec["corpus"], mode, spec["query_set"])
+            own = {name: runs[Run(*cell, name)] for name in sorted(set(spec["systems"])) if Run(*cell, name) in runs}
+            places = _places(own, duplicates[spec["corpus"]], spec["depth"])
+            named = {"sheet": sheet, "corpus": spec["corpus"], "query_set": spec["query_set"], "mode": mode}
+            for annotator, grades in grades_by(frame).items():
+                named |= {"annotator": annotator, "family": f"annotators/{sheet}/{annotator}/{mode}"}
+                values = _values(places, grades, list(own), spec["depth"])
+                rows += [named | row for row in _compared(values, spec, queries, lexical, draws)]
+    return tested(rows, ANNOTATOR_CONTRASTS, ANNOTATOR_CONTRASTS.unique)
+
+
+def _places(runs: Mapping[str, pl.DataFrame], duplicates: pl.DataFrame, depth: int) -> pl.DataFrame:
+    """system, query_id, poem_id of the first ``depth`` places of each run; a poem stands for its class."""
+    schema = {"system": pl.String, "query_id": pl.String, "poem_id": pl.String}
+    parts = [pl.DataFrame(schema=schema)]
+    for system, run in runs.items():
+        top = run.filter(pl.col("rank") <= depth)
+        top = top.join(representatives(duplicates), on="poem_id", how="left")
+        parts.append(top.select(pl.lit(system).alias("system"), "query_id", pl.coalesce("class_id", "poem_id")))
+    return pl.concat([part.rename(dict(zip(part.columns, schema, strict=True))) for part in parts])
+
+
+def _values(places: pl.DataFrame, grades: pl.DataFrame, systems: list[str], depth: int) -> pl.DataFrame:
+    """query_id, system, value (null where no place was graded or empty), n_graded, n_empty, of the graded queries."""
+    asked = grades.select("query_id").unique()
+    cells = asked.join(pl.DataFrame({"system": systems}, schema={"system": pl.String}), how="cross")
+    graded = places.join(grades.select("query_id", "poem_id", "grade"), on=["query_id", "poem_id"], how="left")
+    found = graded.group_by("query_id", "system").agg(
+        total=pl.col("grade").sort().sum(), n_graded=pl.col("grade").count(), n_found=pl.len()
+    )
+    counted = cells.join(found, on=["query_id", "system"], how="left").with_columns(
+        pl.col("total", "n_graded", "n_found").fill_null(0)
+    )
+    n_empty = depth - pl.col("n_found").cast(pl.Int64)
+    n = pl.col("n_graded").cast(pl.Int64) + n_empty
+    value = pl.when(n > 0).then(pl.col("total") / n)
+    return counted.select("query_id", "system", value=value, n_graded="n_graded", n_empty=n_empty).sort(
+        "system", "query_id"
+    )
+
+
+def _compared(
+    values: pl.DataFrame, spec: Mapping[str, Any], queries: pl.DataFrame, lexical: Collection[str], draws: Draws
+) -> Iterator[dict[str, Any]]:
+    """The tested pairs of systems, each over the queries for which both have a value."""
+    systems = {name: part for (name,), part in values.partition_by("system", as_dict=True).items()}
+    means = {str(name): _mean(part["value"].drop_nulls().to_numpy(), -math.inf) for name, part in systems.items()}
+    for pair in system_pairs(means, lexical, ()):
+        a, b = (systems[name].filter(pl.col("value").is_not_null()) for name in (pair.a, pair.b))
+        both = a.join(b, on="query_id", suffix="_b").sort("query_id")
+        ids = both["query_id"].to_list()
+        first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
+        clusters = clusters_in(ids, spec, queries, _NO_QRELS)
+        outcome = compare(first, second, clusters, draws.resamples, draws.flips, draws.seed)
+        yield (
+            {"a": pair.a, "b": pair.b, "n": len(both), "mean_a": _mean(first), "mean_b": _mean(second)}
+            | {name: getattr(outcome, name) for name in ("estimate", "ci_low", "ci_high", "test", "p")}
+            | {"note": notes(outcome.note, pair.note, _ungraded(pair, both, spec["depth"]))}
+        )
+
+
+def _ungraded(pair: Pair, both: pl.DataFrame, depth: int) -> str:
+    """How many of the places that were found have no grade, where any has none."""
+    said = []
+    for name, suffix in ((pair.a, ""), (pair.b, "_b")):
+        found = len(both) * depth - int(both[f"n_empty{suffix}"].sum())
+        left = found - int(both[f"n_graded{suffix}"].sum())
+        if left:
+            said.append(f"{left} of {found} places of {name}")
+    return f"not graded: {', '.join(said)}" if said else ""
+
+
+def _mean(values: NDArray[np.float64], empty: float = math.nan) -> float:
+    return float(values.mean()) if len(values) else empty
+
+
+def _count(ids: list[str], clusters: NDArray[np.int64] | None) -> int:
+    return len(ids) if clusters is None else len(np.unique(clusters))
+
+
+def _why(name: str, found: Clustered, n_clusters: int, constant: str) -> str:
+    """Why an estimate or its interval is not there."""
+    if math.isnan(found.estimate):
+        return f"{name} not estimable: {constant}"
+    if not math.isnan(found.low):
+        return ""
+    if n_clusters < 2:
+        return f"interval of {name} not estimable: fewer than two independent queries"
+    return f"interval of {name} not estimable: " + (
+        "they agree throughout" if abs(found.estimate) > 1 - 1e-9 else "too little variation between queries"
+    )
+
+
+def _few(found: Clustered, n_clusters: int) -> str:
+    """A warning of an interval from few clusters."""
+    return (
+        "" if math.isnan(found.low) or n_clusters >= FEW else f"{n_clusters} queries only: the interval is too narrow"
+    )

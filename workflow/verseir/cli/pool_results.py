@@ -1,0 +1,34 @@
+"""Pool what the runs of one corpus and query set put first, for judging without knowing which system found it."""
+
+import argparse
+import json
+
+from verseir.formats import count
+from verseir.judging.pool import POOL, pool
+from verseir.layout import runs
+from verseir.tables import DUPLICATES, RUN, read_table, write_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", required=True)
+    parser.add_argument("--cross", required=True, type=json.loads, help="JSON: what is crossed with what")
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--query-set", required=True)
+    parser.add_argument("--duplicates", required=True)
+    parser.add_argument("--depth", required=True, type=int, help="ranks of each run that are pooled")
+    parser.add_argument("--seed", required=True, type=int)
+    parser.add_argument("--output", required=True)
+
+
+def run(args: argparse.Namespace) -> None:
+    pooled = [one for one in runs(args.cross) if (one.corpus, one.query_set) == (args.corpus, args.query_set)]
+    frames = (read_table(one.path(f"{args.results}/runs"), RUN) for one in pooled)
+    duplicates = read_table(args.duplicates, DUPLICATES)
+    table = pool(frames, duplicates, args.corpus, args.query_set, args.depth, args.seed)
+    write_table(table, args.output, POOL)
+    of_query = sorted(table["query_id"].value_counts()["count"].to_list())
+    spread = f"; {of_query[0]} to {of_query[-1]} a query" if of_query else ""
+    print(
+        f"{args.corpus}, {args.query_set}: {count(len(table), 'item')} of {count(len(of_query), 'query', 'queries')} "
+        f"from the first {args.depth} of {count(len(pooled), 'run')}{spread}"
+    )
