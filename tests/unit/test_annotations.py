@@ -1,6 +1,7 @@
 """Annotation files: what is read, what is refused, all faults at once."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -209,3 +210,14 @@ def test_grades_of_items_that_left_the_sheet_count_by_query_and_poem_and_are_tol
 
 def test_a_file_of_another_sheet_is_refused(tmp_path):
     assert "no row is of an item of this sheet" in faults(tmp_path, a__csv="item_id,grade\ni0123456789ab,2\n")[0][3]
+
+
+def test_before_a_sheet_is_drawn_every_item_may_be_graded_and_all_other_faults_are_told(tmp_path):
+    undrawn = replace(JUDGEABLE, items=None)
+    path = tmp_path / "a.csv"
+    path.write_text("item_id,grade\ni0123456789ab,2\n", encoding="utf-8")
+    assert read_annotations([(path, "a.csv")], undrawn).annotations.is_empty()
+    path.write_text("item_id,grade\ni0123456789ab,7\nwrong,1\n", encoding="utf-8")
+    with pytest.raises(InputFaults) as caught:
+        read_annotations([(path, "a.csv")], undrawn)
+    assert [(fault.line, fault.field) for fault in caught.value.faults] == [(2, "grade"), (3, "item_id")]

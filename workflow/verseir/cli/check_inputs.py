@@ -15,6 +15,7 @@ from verseir.corpora.anthology import read_anthology
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
 from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.judging.annotations import Judgeable, read_annotations
 from verseir.judging.judgement_files import Pooled, read_scores
 from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
     faults += _stray_edits(query_sets, args.query_sets)
     faults += _audit_faults(corpora, args.corpora)
     faults += _judging_faults(corpora, query_sets, args.query_sets, args.judging)
+    faults += _annotation_faults(corpora, query_sets, args.judging)
     faults += _explaining_faults(args.corpora)
     if args.published:
         faults += _published_faults(Path(args.published))
@@ -205,6 +207,21 @@ def _judging_faults(
             yield from found.faults
         except UserError as error:
             yield Fault(judge["rubric"], 0, "", str(error.args[0]), error.hint)
+
+
+def _annotation_faults(
+    corpora: dict[str, Corpus | None], query_sets: dict[str, QuerySet | None], judging: dict
+) -> Iterator[Fault]:
+    """What people filled in and cannot be read. Which items a sheet has is known when it is drawn."""
+    for sheet in (judging.get("sheets", {})[name] for name in sorted(judging.get("sheets", {}))):
+        corpus, query_set = corpora.get(sheet["corpus"]), query_sets.get(sheet.get("query_set", ""))
+        if corpus is not None and query_set is not None and sheet["files"]:
+            asked = set(query_set.queries["query_id"])
+            judgeable = Judgeable(corpus.name, query_set.name, None, asked, set(corpus.poems["poem_id"]))
+            try:
+                read_annotations([(Path(file), file) for file in sheet["files"]], judgeable)
+            except InputFaults as found:
+                yield from found.faults
 
 
 def _explaining_faults(specs: dict) -> Iterator[Fault]:

@@ -51,7 +51,8 @@ class Judgeable:
 
     corpus: str
     query_set: str
-    items: pl.DataFrame
+    #: None where no sheet is drawn yet: any id that has the form of one will do.
+    items: pl.DataFrame | None
     query_ids: Collection[str]
     poem_ids: Collection[str]
 
@@ -66,7 +67,7 @@ class _Items:
     n_outside: int = 0
 
     def __post_init__(self) -> None:
-        rows = self.of.items.select(_NAMES).iter_rows()
+        rows = [] if self.of.items is None else self.of.items.select(_NAMES).rows()
         self.pairs = {name: (query_id, poem_id) for name, query_id, poem_id in rows}
         self.ids = {pair: name for name, pair in self.pairs.items()}
 
@@ -173,7 +174,7 @@ def _read_file(
     path: Path, label: str, known: _Items, faults: list[Fault]
 ) -> list[tuple[int, str, str, int, str | None]]:
     """Line, item, annotator, grade and remark of the graded rows of a file."""
-    before, outside = len(faults), known.n_outside
+    before = len(faults)
     rows = read_rows(path, label, faults)
     present = set[str]().union(*(row.values for row in rows))
     absent = _absent(present) if rows else []
@@ -181,6 +182,7 @@ def _read_file(
         faults.append(Fault(label, 0, name, "no row has this field", closest(name, present)))
     if absent:
         return []
+    filled = [row for row in rows if _filled(row.values.get("grade"))]
     named = any(_filled(row.values.get("annotator")) for row in rows)
     graded = []
     for row in rows:
@@ -192,11 +194,10 @@ def _read_file(
         remark = _remark(row.values.get("remark"), fault)
         if item is not None and grade is not None and annotator is not None:
             graded.append((row.line, item, annotator, grade, remark))
-    if not graded and len(faults) == before:
-        if known.n_outside > outside:
-            faults.append(Fault(label, 0, "item_id", "no row is of an item of this sheet", "is it of another sheet?"))
-        else:
-            faults.append(Fault(label, 0, "grade", "has no grade", "was the sheet saved before it was filled in?"))
+    if not filled and len(faults) == before:
+        faults.append(Fault(label, 0, "grade", "has no grade", "was the sheet saved before it was filled in?"))
+    elif not graded and len(faults) == before and known.of.items is not None:
+        faults.append(Fault(label, 0, "item_id", "no row is of an item of this sheet", "is it of another sheet?"))
     return graded
 
 

@@ -102,13 +102,11 @@ def _standing(part: pl.DataFrame, corpus: str, query_set: str, scope: Scope) -> 
     best = overall.row(0, named=True)
     said = [
         f"On {query_set}, {corpus}, {best['judge']} scores {best['system']} highest overall: {number(best['mean'], 2)} "
-        f"{interval(best['ci_low'], best['ci_high'], 2)} of {count(best['n_queries'], 'query', 'queries')}"
+        f"{interval(best['ci_low'], best['ci_high'], 2)} over {count(best['n_queries'], 'query', 'queries')}"
     ]
-    for lexical in scope.lexical:
-        places_ = {
-            row["aspect"]: row
-            for row in part.filter(pl.col("system") == lexical, pl.col("rank").is_not_null()).to_dicts()
-        }
+    for lexical in scope.lexical if best["n_systems"] > 1 else []:
+        ranked = part.filter(pl.col("system") == lexical, pl.col("rank").is_not_null())
+        places_ = {row["aspect"]: row for row in ranked.to_dicts()}
         if OVERALL in places_:
             note = places_[OVERALL]["note"]
             told = f"{lexical} is {_place(places_[OVERALL])} with {number(places_[OVERALL]['mean'], 2)}"
