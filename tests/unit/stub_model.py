@@ -10,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class StubModel(ThreadingHTTPServer):
     """``say`` makes the content of an answer from the user message; None is an empty answer.
 
-    After ``lasts`` answers it turns every request down with the status 503.
+    After ``lasts`` answers it turns every request down with the status 503. ``raw``, where it is set, makes the whole
+    response from the number of the request: status, headers and body; ``Content-Length`` is the body's if not given.
     """
 
     daemon_threads = True
@@ -19,6 +20,7 @@ class StubModel(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.say = say
         self.lasts: int | None = None
+        self.raw: Callable[[int], tuple[int, dict[str, str], bytes]] | None = None
         self.bodies: list[dict] = []
         self.lock = threading.Lock()
 
@@ -61,12 +63,22 @@ class _Handler(BaseHTTPRequestHandler):
                 "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
                 "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
             }
-        data = json.dumps(said).encode()
-        self.send_response(503 if dead else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
+        if self.server.raw:
+            self.send(*self.server.raw(len(self.server.bodies)))
+        else:
+            self.send(503 if dead else 200, {"Content-Type": "application/json"}, json.dumps(said).encode())
+
+    def do_GET(self) -> None:  # where a redirect leads
+        assert self.server.raw
+        self.send(*self.server.raw(0))
+
+    def send(self, status: int, headers: dict[str, str], data: bytes) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(len(data))} | headers).items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+        self.close_connection = "Content-Length" in headers  # else a client waits for what does not come
 
     def log_message(self, *_) -> None:
         pass

@@ -95,6 +95,12 @@ def test_systems_that_never_differ_are_not_given_an_interval_of_zero_width():
     assert "alike on every query" in row["note"]
 
 
+def test_a_difference_that_does_not_vary_has_no_interval_and_says_why():
+    row = contrasts(*study({"a": [0.75] * 9, "b": [0.25] * 9}), families=[FAMILY], **SETTINGS).row(0, named=True)
+    assert (row["estimate"], row["ci_low"], row["ci_high"]) == (0.5, None, None)
+    assert row["note"] == "interval not estimable: the difference does not vary"
+
+
 def test_one_system_alone_gives_an_empty_table():
     table = contrasts(*study({"b": [1, 0, 1]}), families=[FAMILY], **SETTINGS)
     assert table.is_empty()

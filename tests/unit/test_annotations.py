@@ -221,3 +221,57 @@ def test_before_a_sheet_is_drawn_every_item_may_be_graded_and_all_other_faults_a
     with pytest.raises(InputFaults) as caught:
         read_annotations([(path, "a.csv")], undrawn)
     assert [(fault.line, fault.field) for fault in caught.value.faults] == [(2, "grade"), (3, "item_id")]
+
+
+LONG = "1" * 5000
+
+
+@pytest.mark.parametrize("text", [LONG, "9" * 400, LONG + ".0"])
+def test_a_grade_without_end_is_a_fault(tmp_path, text):
+    found = faults(tmp_path, a__csv=f"item_id,grade\ni1,{text}\n")
+    assert found[0][:3] == ("a.csv", 2, "grade") and len(found[0][3]) < 120
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "1" * 30, "1e3", "1e400"])
+def test_a_grade_of_json_without_end_is_a_fault_and_told_as_written(tmp_path, number):
+    found = faults(tmp_path, a__jsonl=f'{{"item_id": "i1", "grade": {number}}}\n')
+    assert found[0][:2] == ("a.jsonl", 1) and number[:20] in found[0][3] and len(found[0][3]) < 160
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ({"a": 1}, "is an object, expected a name"),
+        (["a"], "is a list, expected a name"),
+        (7, "is a number, expected a name"),
+        ("\u200f\u200b", "no character that can be seen"),
+        ("x" * 81, "has 81 characters"),
+        ("=1+1", "begins as a formula"),
+        ("@a", "begins as a formula"),
+        ("\u200e-a", "begins as a formula"),
+        ("a\x07", "holds a control character"),
+        ("a\u200ell", "stands for all annotators together"),
+    ],
+)
+def test_what_is_no_name_of_an_annotator_is_refused(tmp_path, name, said):
+    row = {"item_id": "i1", "grade": 1, "annotator": name}
+    (found,) = faults(tmp_path, a__jsonl=json.dumps(row) + "\n")
+    assert found[2] == "annotator" and said in found[3]
+
+
+def test_a_name_is_one_whichever_way_it_is_spelt(tmp_path):
+    names = ["Ame\u0301lie  B.", " Am\u00e9lie\tB.", "\u200fAm\u00e9lie B.\u200b"]
+    rows = [{"item_id": f"i{i}", "grade": 1, "annotator": name} for i, name in enumerate(names, 1)]
+    found = read(tmp_path, a__jsonl="".join(json.dumps(row) + "\n" for row in rows))
+    assert set(found.annotations["annotator"]) == {"Am\u00e9lie B."}
+
+
+def test_ids_that_begin_as_formulas_come_back_from_a_table(tmp_path):
+    of = Judgeable("c", "q", None, {"=q", "-q"}, {"@p", "'=p"})
+    (tmp_path / "a.csv").write_text("query_id,poem_id,grade\n'=q,'@p,1\n'-q,''=p,2\n", encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text(
+        '{"query_id": "=q", "poem_id": "@p", "grade": 1}\n{"query_id": "-q", "poem_id": "\'=p", "grade": 2}\n'
+    )
+    table, lines = (read_annotations([(tmp_path / f"a.{end}", f"a.{end}")], of) for end in ("csv", "jsonl"))
+    assert table.annotations.equals(lines.annotations)
+    assert set(table.annotations.select("query_id", "poem_id").rows()) == {("=q", "@p"), ("-q", "'=p")}

@@ -75,7 +75,7 @@ def test_agreement_is_over_the_items_of_both_by_query():
     expected = clustered_kappa(a, b, [0, 1, 2], np.array([0, 0, 1, 1, 2]), DRAWS.resamples, DRAWS.seed)
     assert (row["kappa_low"], row["kappa_high"]) == expected[1:]
     assert (row["within_one"], row["same"]) == (0.8, 0.6)
-    assert row["note"] == "3 queries only: the interval is too narrow"
+    assert row["note"] == "3 independent queries only: intervals are too narrow"
 
 
 def test_every_pair_of_annotators_and_no_mean():
@@ -91,13 +91,20 @@ def test_every_pair_of_annotators_and_no_mean():
     ("other", "n", "within", "note"),
     [
         ({("q9", "x"): 1}, 0, None, "not estimable: no item was graded by both"),
-        ({("q1", "a"): 0}, 1, 1.0, "kappa not estimable: both gave all items the same grade"),
+        (
+            {("q1", "a"): 0},
+            1,
+            1.0,
+            "kappa not estimable: fewer than two items; "
+            "interval of share within one not estimable: fewer than two independent queries",
+        ),
         (
             {("q1", "a"): 2, ("q1", "b"): 2},
             2,
             0.5,
-            "interval of kappa not estimable: fewer than two independent queries",
+            "interval of kappa and share within one not estimable: fewer than two independent queries",
         ),
+        ({("q1", "a"): 0, ("q3", "a"): 0}, 2, 1.0, "kappa not estimable: both gave all items the same grade"),
     ],
 )
 def test_agreement_that_cannot_be_estimated(other, n, within, note):
@@ -116,7 +123,9 @@ def test_known_item_queries_of_one_poem_are_one_cluster():
     known = {"s": {**SPEC, "kind": "known-item"}}
     together = agreement(grades, known, qrels({"q1": "p", "q2": "p"}))
     apart = agreement(grades, known, qrels({"q1": "p", "q2": "o"}))
-    assert together["note"][0] == "interval of kappa not estimable: fewer than two independent queries"
+    assert together["note"][0] == (
+        "interval of kappa and share within one not estimable: fewer than two independent queries"
+    )
     assert together["within_one_low"].to_list() == [None]
     assert apart["within_one_low"].to_list() == [clopper_pearson(2, 2)[0]]
 
@@ -262,6 +271,8 @@ def test_contrasts_by_hand():
     assert (row["a"], row["b"], row["n"], row["mean_a"], row["mean_b"]) == ("bm25", "e5", 3, 0.5, 1.5)
     expected = compare(lexical, dense, None, *DRAWS)
     assert (row["estimate"], row["test"], row["p"]) == (-1.0, expected.test, expected.p)
+    assert "33% of bm25's places are empty" in row["note"]
+    assert "e5's places" not in row["note"]
     assert row["family"] == "annotators/s/Anna/verse"
     assert (row["p_holm"], row["family_size"]) == (row["p"], 1)
     assert "not graded: 1 of 4 places of bm25" in row["note"]
@@ -293,7 +304,7 @@ def test_each_annotator_is_a_family_and_so_is_their_mean():
 def test_without_a_lexical_system_the_best_is_compared():
     row = preferred({"Anna": GRADES}, {"one": BM25, "two": E5}, lexical=()).row(0, named=True)
     assert (row["a"], row["b"]) == ("two", "one")
-    assert row["note"].startswith("the best was picked on the same queries")
+    assert "the best was picked on the same queries" in row["note"]
 
 
 def test_only_systems_and_modes_of_the_sheet_are_compared():
@@ -314,13 +325,44 @@ def test_one_grade_for_all_sets_no_system_above_another():
     same = {key: 2 for key in GRADES if key[0] != "q3"}
     row = preferred({"Anna": same}, {"bm25": BM25, "e5": E5}).row(0, named=True)
     assert (row["estimate"], row["ci_low"], row["p"]) == (0.0, None, 1.0)
-    assert row["note"].startswith("the systems score alike on every query")
+    assert row["note"].startswith("alike on every query")
+
+
+def test_the_test_does_not_hang_on_the_grades_that_occur():
+    """Two grades of three are no hits and misses, whether they are 0 and 1 or 1 and 2."""
+    found = []
+    for low in (0, 1):
+        grades = {(f"q{i}", poem): low + (poem == "a" and i < 4) for i in range(1, 5) for poem in "ax"}
+        runs = {"bm25": {f"q{i}": ["x"] for i in range(1, 5)}, "e5": {f"q{i}": ["a"] for i in range(1, 5)}}
+        found.append(preferred({"Anna": grades}, runs, spec={"depth": 1}).row(0, named=True))
+    assert [row["test"] for row in found] == ["exact sign-flip"] * 2
+    assert [found[0][name] for name in ("estimate", "ci_low", "ci_high", "p")] == [
+        found[1][name] for name in ("estimate", "ci_low", "ci_high", "p")
+    ]
+
+
+def test_one_step_of_grades_throughout_has_no_interval():
+    grades = {(f"q{i}", poem): int(poem == "a") for i in range(1, 5) for poem in "ax"}
+    runs = {"bm25": {f"q{i}": ["x"] for i in range(1, 5)}, "e5": {f"q{i}": ["a"] for i in range(1, 5)}}
+    row = preferred({"Anna": grades}, runs, spec={"depth": 1}).row(0, named=True)
+    assert (row["estimate"], row["ci_low"], row["ci_high"]) == (-1, None, None)
+    assert row["note"] == "interval not estimable: the difference does not vary"
+
+
+def test_a_query_for_which_a_system_found_nothing_counts_with_0():
+    found = {**BM25, "q3": []}
+    row = preferred({"Anna": GRADES}, {"bm25": found, "e5": E5}).row(0, named=True)
+    without = preferred({"Anna": {k: v for k, v in GRADES.items() if k[0] != "q3"}}, {"bm25": found, "e5": E5})
+    assert (row["n"], without["n"][0]) == (3, 2)
+    assert row["mean_a"] == pytest.approx(without["mean_a"][0] * 2 / 3)
+    assert "empty" not in (without["note"][0] or "")
 
 
 def test_systems_that_share_no_graded_query_are_not_compared_by_guess():
     first, second = {"q1": ["a", "b"], "q2": ["x", "y"]}, {"q1": ["x", "y"], "q2": ["a", "c"]}
     row = preferred({"Anna": {("q1", "a"): 1, ("q2", "a"): 2}}, {"bm25": first, "e5": second}).row(0, named=True)
     assert (row["n"], row["mean_a"], row["estimate"], row["p"], row["p_holm"]) == (0, None, None, None, None)
+    assert row["note"] == "not estimable: nothing was graded of both"
 
 
 def test_no_result_hangs_on_the_order_of_rows():

@@ -176,3 +176,9 @@ def test_items_of_a_query_that_agree_with_each_other_widen_the_interval():
     clustered = clustered_kappa(first[rows], second[rows], SCALE, rows, 500)
     alone = clustered_kappa(first[rows], second[rows], SCALE, None, 500)
     assert clustered.high - clustered.low > 2 * (alone.high - alone.low)
+
+
+def test_one_item_has_no_kappa():
+    one = np.array([1.0])
+    assert all(math.isnan(end) for end in clustered_kappa(one, one + 1, [1, 2, 3], None, 100, 1))
+    assert clustered_within(one, one + 1, 1, None, 100, 1).estimate == 1

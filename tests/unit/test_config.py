@@ -198,3 +198,70 @@ def test_an_edited_set_is_derived_from_another():
 )
 def test_faults_of_the_analyses_are_told(change, expected):
     assert expected in faults_of(minimal(**change))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"analyses": {"margin": float("nan")}}, "[analyses.margin]: is nan, which is no number"),
+        ({"analyses": {"fusion": {"k": float("inf")}}}, "[analyses.fusion.k]: is inf"),
+        ({"seed": 10**400}, "[seed]: is 1000000"),
+        ({"seed": 16**9999}, "[seed]: is a number of thousands of digits"),
+        ({"title": "two\nlines\n"}, "[title]: holds the character U+000A, a line break"),
+        ({"study": "small\n"}, "[study]: holds the character U+000A"),
+        ({"registry": ["config/systems.yaml\x07"]}, "[registry.0]: holds the character U+0007"),
+        ({"corpora": {"c\n": {"adapter": "jsonl", "path": "c"}}}, "the key 'c\\n' holds the character U+000A"),
+    ],
+)
+def test_numbers_without_end_and_control_characters_are_refused_anywhere(change, expected):
+    told = faults_of(minimal(**change))
+    assert expected in told and len(told) < 400
+
+
+def test_what_parts_the_verses_of_a_cell_may_be_a_line_break():
+    corpus = {"adapter": "csv", "path": "c.csv", "verse_separator": "\n", "hemistich_separator": "\t"}
+    assert load_study(minimal(corpora={"c": corpus}), ROOT).spec["corpora"]["c"]["verse_separator"] == "\n"
+
+
+def test_a_whole_number_may_be_written_with_a_point():
+    explaining = {"prompt": "p", "poems": 2.0, "endpoint": {"base_url": "http://a/v1", "model": "m", "seed": 1.0}}
+    config = minimal(
+        seed=4.0,
+        corpora={"c": {"adapter": "jsonl", "path": "c", "sample": {"n": 9.0}, "explanations": {"ai": explaining}}},
+        analyses={"thresholds": [2.0, 3], "margin": 1.0},
+        chunks={"verses": 2.0},
+    )
+    spec = load_study(config, ROOT).spec
+    given = spec["corpora"]["c"]
+    found = [spec["seed"], given["sample"]["n"], *spec["analyses"]["thresholds"], spec["chunks"]["verses"]]
+    found += [given["explanations"]["ai"]["poems"], given["explanations"]["ai"]["endpoint"]["seed"]]
+    assert found == [4, 9, 2, 3, 2, 2, 1] and all(type(number) is int for number in found)
+    assert type(spec["analyses"]["margin"]) is float
+    assert canonical(spec) == canonical(load_study(config | {"seed": 4}, ROOT).spec)
+    assert "4.5 is not of type 'integer'" in faults_of(minimal(seed=4.5))
+
+
+RUBRIC = "resources/prompts/rubric-thematic.yaml"
+
+
+def judged(**endpoint):
+    """The smallest study with a judge behind an endpoint."""
+    usual = {"base_url": "https://host.example:8000/v1", "model": "m"}
+    return minimal(
+        query_sets={"q": {"corpora": ["c"], "path": "q.jsonl", "purpose": "thematic"}},
+        judging={"judges": {"j": {"rubric": RUBRIC, "endpoint": usual | endpoint}}},
+    )
+
+
+def test_an_endpoint_is_an_address_with_a_patience_of_a_day_at_most():
+    assert load_study(judged(timeout=86400, base_url="http://localhost:1/a"), ROOT).judges == ["j"]
+    assert "timeout" in faults_of(judged(timeout=86401))
+    for host in ("a..b", ".a", "a.", "x" * 64 + ".example"):
+        assert "Address of the API" in faults_of(judged(base_url=f"http://{host}/v1")), host
+
+
+@pytest.mark.parametrize("asked", [{"query_sets": ["q"]}, {"judges": {"j": {"rubric": RUBRIC, "path": "j.csv"}}}])
+def test_a_study_without_themes_has_nothing_to_judge(asked):
+    told = faults_of(minimal(judging=asked))
+    assert "no query set of the study is thematic" in told and "known:" not in told
+    assert load_study(minimal(judging={}), ROOT).judged_places == []

@@ -115,6 +115,7 @@ def test_all_faults_of_poems_and_explanations_at_once(tmp_path: Path) -> None:
         {"poem_id": "a", "verse_index": True, "text": 3},
         {"poem_id": "j", "verse_index": 0, "text": "of a poem that could not be read"},
         {},
+        {"poem_id": "a", "verse_index": "1" * 5000, "text": "x"},
     )
     faults = faults_of(GARDEN | {"explanations": {"ai": "ai.jsonl", "me": "none.jsonl"}}, tmp_path)
     assert [(fault.file, fault.line, fault.field, fault.problem) for fault in faults] == [
@@ -127,6 +128,7 @@ def test_all_faults_of_poems_and_explanations_at_once(tmp_path: Path) -> None:
         ("ai.jsonl", 6, "poem_id", "is missing, expected the id of a poem"),
         ("ai.jsonl", 6, "text", "is missing, expected the text of an explanation"),
         ("ai.jsonl", 6, "verse_index", "is missing, expected a whole number from 0"),
+        ("ai.jsonl", 7, "verse_index", f"is '{'1' * 56}..., expected a whole number from 0"),
         ("none.jsonl", 0, "", "there is no such file"),
         ("poems.jsonl", 2, "poem_id", "duplicate id 'a', first on line 1"),
         ("poems.jsonl", 3, "poem_id", "'b c' holds a blank"),

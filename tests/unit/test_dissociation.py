@@ -14,8 +14,8 @@ from verseir.__main__ import main
 from verseir.analyses.dissociation import DISSOCIATION, RANK_MOVES, dissociation, judged_measure
 from verseir.analyses.paired import Draws
 from verseir.analyses.thematic_scores import JUDGED_PER_QUERY
-from verseir.stats.rank_orders import tau_interval
-from verseir.stats.resampled_orders import percentile_interval, places, resampled_means
+from verseir.stats.rank_orders import resampled_means, tau_interval
+from verseir.stats.resampled_orders import move_interval, places
 from verseir.tables import PER_QUERY, QRELS, QUERIES, check_table, read_table, write_table
 
 MEASURES = {"known": "Recall@5", "themes": "nDCG@10"}
@@ -119,15 +119,57 @@ def test_too_few_systems_and_equal_means_are_not_estimable():
     assert tests["tau"].to_list() == [None]
     assert len(moves) == 2
     tests, _ = related(means_study({"a": 3, "b": 3, "c": 3}, {"a": 3, "b": 2, "c": 1}))
-    assert whole(tests)["note"] == "not estimable: all systems have one mean"
+    assert whole(tests)["note"] == "not estimable: all systems have one mean on the known-item side"
     assert tests.filter(pl.col("left_out").is_not_null())["note"].null_count() == 0
+    tests, _ = related(means_study({"a": 3, "b": 2, "c": 1}, {"a": 3, "b": 3, "c": 3}))
+    assert whole(tests)["note"] == "not estimable: all systems have one mean on the thematic side"
+    tests, _ = related(means_study({"a": 2, "b": 2, "c": 2}, {"a": 3, "b": 3, "c": 3}))
+    assert whole(tests)["note"] == "not estimable: all systems have one mean on both sides"
 
 
 def test_means_that_no_resample_moves_have_no_interval_and_say_so():
     tests, moves = related(means_study(TEN, LAST))
     for frame, low, high in ((tests, "ci_low", "ci_high"), (moves, "move_low", "move_high")):
         assert frame[low].null_count() == frame[high].null_count() == len(frame)
-        assert set(frame["note"]) == {"interval not estimable: no resample of queries moves a mean"}
+        assert set(frame["note"]) == {"interval not estimable: no resample of queries moves a mean on both sides"}
+
+
+@pytest.mark.parametrize("side", ["known", "themes"])
+def test_a_side_of_one_query_or_without_variation_leaves_no_interval(noisy, side):
+    named = {"known": "known-item", "themes": "thematic"}[side]
+    one = noisy.filter((pl.col("query_set") != side) | pl.col("query_id").str.ends_with("-00"))
+    # All systems must differ on that query, else its order is all ties.
+    one = one.with_columns(value=pl.col("value") + pl.col("system").rank("dense") * 2)
+    even = noisy.with_columns(
+        value=pl.when(query_set=side).then(pl.col("value").mean().over("query_set", "system")).otherwise("value")
+    )
+    for study, why in ((one, "fewer than two independent queries"), (even, "no resample of queries moves a mean")):
+        for frame, low in zip(related(study), ("ci_low", "move_low"), strict=True):
+            assert frame[low].null_count() == len(frame)
+            assert set(frame["note"]) == {f"interval not estimable: {why} on the {named} side"}
+
+
+def test_queries_of_one_poem_are_one(noisy):
+    tests, moves = related(noisy, gold={f"known-{i:02}": "p" for i in range(30)})
+    for frame in (tests, moves):
+        assert set(frame["note"]) == {
+            "interval not estimable: fewer than two independent queries on the known-item side"
+        }
+
+
+def test_an_order_that_no_resample_changes_has_no_interval():
+    rng = np.random.default_rng(1)
+    levels = {"a": 0.0, "b": 2.0, "c": 4.0}
+    study = per_query_of(
+        {name: {system: level + rng.random(9) for system, level in levels.items()} for name in ("known", "themes")}
+    )
+    tests, moves = related(study)
+    row = whole(tests)
+    assert (row["tau"], row["ci_low"], row["ci_high"]) == (1, None, None)
+    assert row["note"] == "interval not estimable: no resample changes the order"
+    assert moves["move"].to_list() == [0, 0, 0]
+    assert moves["move_low"].null_count() == moves["move_high"].null_count() == 3
+    assert set(moves["note"]) == {"interval not estimable: no resample changes the places"}
 
 
 def test_only_systems_that_were_searched_in_both_are_ranked():
@@ -159,18 +201,21 @@ def test_the_interval_is_that_of_the_statistic(noisy):
         for row in tests.iter_rows(named=True):
             kept = [system for system in ("a", "b", "c", "words") if system != row["left_out"]]
             first, second = (values[name].select(kept).to_numpy() for name in ("known", "themes"))
-            low, high = tau_interval(first, second, clusters, None, False, DRAWS.resamples, DRAWS.seed)
+            low, high, _ = tau_interval(first, second, clusters, None, False, DRAWS.resamples, DRAWS.seed)
             assert (row["ci_low"], row["ci_high"]) == (low, high)
             assert row["note"] is None and low < high
 
 
 def test_moves_have_intervals_of_whole_places(noisy):
     _, moves = related(noisy)
-    for row in moves.iter_rows(named=True):
+    assert moves["move_low"].null_count() < len(moves)
+    for row in moves.filter(pl.col("move_low").is_not_null()).iter_rows(named=True):
         assert row["move_low"] <= row["move"] <= row["move_high"]
+        assert row["move_low"] < row["move_high"]
         assert {2 * row[end] % 1 for end in ("move_low", "move_high")} == {0}  # ties make halves
     fall = moves.row(by_predicate=pl.col("system") == "words", named=True)
-    assert (fall["move"], fall["move_low"] > 0) == (3, True)
+    assert (fall["move"], fall["move_low"]) == (3, None)
+    assert fall["note"] == "interval not estimable: nearly all resamples give one move"
 
 
 def test_a_judge_is_a_thematic_side_of_its_own(noisy):
@@ -222,8 +267,7 @@ def test_resampled_means_leave_out_what_is_not_there():
     assert set(means[:, 0]) == {1.0}
     seen = means[~np.isnan(means[:, 1]), 1]
     assert 0 < len(seen) < 200 and seen.min() == 2 and seen.max() == 4
-    low, high = percentile_interval(np.full((20, 1), math.nan))
-    assert math.isnan(low[0]) and math.isnan(high[0])
+    assert math.isnan(move_interval(np.full(20, math.nan), np.ones(20)).low)
 
 
 def test_the_verb_writes_its_tables(tmp_path, noisy):

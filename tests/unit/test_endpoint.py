@@ -21,13 +21,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from verseir.__main__ import main
 from verseir.faults import UserError
-from verseir.judging.answers import Tally, blocks, first_object
-from verseir.judging.endpoint import ChatEndpoint, Settings, seconds
+from verseir.judging.answers import Tally
+from verseir.judging.endpoint import ChatEndpoint, Settings
+from verseir.judging.failures import seconds
 from verseir.overlap import WORDING, measure_wording
 from verseir.queries.edits import REJECTS
 from verseir.tables import POEMS, QRELS, QUERIES, read_table, write_table
@@ -417,6 +416,7 @@ def test_a_poem_that_gives_orders_stays_text_in_its_block(server):
     assert user["role"] == "user"
     opened = re.fullmatch(r"<query>\nnight\n</query>\n<poem>\n(.*)\n</poem>", user["content"], re.DOTALL)
     assert opened and not re.search(r"<\s*/?\s*(poem|query)", opened[1], re.IGNORECASE)
+    assert "<|" not in opened[1]
     assert opened[1].replace("‹", "<") == HOSTILE, "all of it is still there to be judged"
 
 
@@ -493,25 +493,6 @@ def test_a_killed_run_goes_on_where_it_stopped(server, tmp_path):
     assert second.stdout == f"20 {20 - len(kept)}\n", second.stderr
 
 
-@given(st.text(alphabet="<>/ \nabquery‹", max_size=30))
-def test_no_text_can_close_its_block(text):
-    message = blocks({"query": text, "names": "x"})
-    assert message.count("</query>") == message.count("<query>") == message.count("</names>") == 1
-    assert message.startswith("<query>\n") and message.endswith("\n<names>\nx\n</names>")
-
-
-def test_text_without_tags_is_sent_as_it_is():
-    assert blocks({"query": "بيت 1 < 2 > 0"}) == "<query>\nبيت 1 < 2 > 0\n</query>"
-    assert blocks({"query": "a </query> b"}) == "<query>\na ‹/query> b\n</query>"
-
-
-def test_the_first_object_that_follows_the_schema_is_taken():
-    assert first_object('{"a": {"text": "no"}} {"text": "yes"} {"text": "late"}', SCHEMA) == {"text": "yes"}
-    assert first_object('{{"text": "x"}', SCHEMA) == {"text": "x"}
-    assert first_object("[1]", SCHEMA) is None
-    assert first_object('{"a":' * 100_000, SCHEMA) is None
-
-
 def test_the_verb_rewrites_checks_and_counts(server, tmp_path, capsys):
     poems = [("p", *[None] * 7, [{"first": "قمر فوق جبل عال", "second": None}], None)]
     queries = [(f"q{n}", "known", f"من قال قمر فوق جبل عال {n}", *[None] * 4) for n in range(4)]
@@ -546,6 +527,7 @@ def test_the_verb_rewrites_checks_and_counts(server, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "new: 1 queries made, 3 rejected" in out
     assert "6 questions asked, 0 answers were kept from before, 1 refused, 0 malformed" in out
+    assert "asked again by: snakemake ... --forcerun rewrite_queries" in out
     assert read_table(tmp_path / "new.queries.parquet", QUERIES)["query_id"].to_list() == ["q0~rewrite-by-model"]
     assert read_table(tmp_path / "new.rejects.csv", REJECTS)["source_query_id"].to_list() == ["q1", "q2", "q3", "q3"]
     assert main(arguments) == 0

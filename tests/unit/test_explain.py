@@ -177,3 +177,12 @@ def test_a_file_without_the_prompt_is_refused(tmp_path, content, told):
         file.write_text(content, encoding="utf-8")
     with pytest.raises(InputFaults, match=told):
         read_prompt(file, "explain")
+
+
+def test_no_explanation_at_all_is_an_error(tmp_path, stub, capsys):
+    stub.say = lambda message: "I would \x1b[31m rather\ntalk"
+    assert write(tmp_path, stub) == 2
+    told = capsys.readouterr().err
+    assert "explanations.ai" in told and "6 verses, 0 explained, 6 malformed" in told and "hint:" in told
+    assert "a malformed answer: I would rather talk" in told and "--forcerun write_explanations" in told
+    assert not (tmp_path / "out.parquet").exists()

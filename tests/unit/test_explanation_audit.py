@@ -120,3 +120,19 @@ def test_the_verb_reports_the_faults_of_all_files_and_writes_an_empty_table_for_
     assert "2 faults" in capsys.readouterr().err
     assert main([*command, "{}"]) == 0
     assert read_table(output, EXPLANATION_AUDIT).is_empty()
+
+
+def test_numbers_without_end_and_long_values_are_faults_of_one_line(tmp_path, corpus):
+    bad = f"poem_id,verse_index,verdict,annotator\np1,{'1' * 5000},faithful,\np1,0,{'x y ' * 500},\np1,1,misread,=a\n"
+    with pytest.raises(InputFaults) as caught:
+        audit(tmp_path, corpus, bad)
+    assert [(fault.line, fault.field) for fault in caught.value.faults] == [
+        (2, "verse_index"),
+        (3, "verdict"),
+        (4, "annotator"),
+    ]
+    assert max(len(line) for line in str(caught.value).splitlines()) < 160
+    row = f'{{"poem_id": "p1", "verse_index": {"9" * 200}, "verdict": "faithful", "annotator": ["a"]}}\n'
+    with pytest.raises(InputFaults) as caught:
+        audit(tmp_path, corpus, row, "audit.jsonl")
+    assert [fault.field for fault in caught.value.faults] == ["annotator", "verse_index"]

@@ -116,8 +116,13 @@ def test_each_corpus_and_each_measure_has_a_panel(tmp_path):
 def test_a_tau_that_is_not_estimable_says_why(tmp_path):
     rows = [next(tau_rows(tau=None, ci_low=None, ci_high=None, note="not estimable: fewer than three systems"))]
     assert "τ not estimable: fewer than three systems" in texts(drawn(taus=rows), tmp_path)
+    settled = [
+        next(tau_rows(tau=1.0, ci_low=None, ci_high=None, note="interval not estimable: no resample changes it"))
+    ]
+    assert "τ = +1.00 (no interval: no resample changes it)" in texts(drawn(taus=settled), tmp_path)
     still = [row | {"move_low": None, "move_high": None} for row in move_rows()]
-    assert "+3" in texts(drawn(still), tmp_path)
+    said = texts(drawn(still), tmp_path)
+    assert "+3" in said and not any(text.startswith("+3 [") for text in said)
 
 
 def test_nothing_to_plot_says_why(tmp_path):

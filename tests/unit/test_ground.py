@@ -11,7 +11,7 @@ from verseir.atomic import atomic_path, write_text
 from verseir.chunks import make_chunks, windows
 from verseir.code import PACKAGE, modules_of
 from verseir.costs import Stopwatch, read_costs
-from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.faults import Fault, InputFaults, UserError, closest, shown
 from verseir.layout import Run, cost_files, runs
 from verseir.tables import CHUNKS, COSTS, EXPLANATIONS, POEMS, QRELS, check_table, read_table, write_table
 
@@ -152,7 +152,7 @@ def test_an_edited_plot_does_not_encode_again():
 def test_imports_point_downwards():
     floors = {
         0: "arabic atomic code config config_reference costs faults layout manifest orders"
-        " formats judging_faults palette rows study study_faults tables written",
+        " formats judging_faults palette rows study study_faults tables written yaml_files",
         1: "corpora queries chunks systems ranking measures fusion trec ties probes overlap counts",
         2: "stats judging",
         3: "analyses",
@@ -202,3 +202,12 @@ def test_faults_are_sorted_and_told_together():
         "      hint: mend",
     ]
     assert "did you mean 'bm25'" in closest("bm52", ["bm25", "use-m3"])
+
+
+def test_a_fault_shows_the_beginning_of_a_long_value():
+    told = str(Fault("a.csv", 1, "id", f"no poem '{'x' * 5000}' in this corpus", closest("y", ["z" * 5000])))
+    assert "in this corpus" in told and len(told) < 300
+    path = "/".join(["folder"] * 30)
+    assert path in str(Fault("a", 0, "", f"looked for {path}"))
+    assert shown("x" * 60) == "x" * 60 and len(shown("x" * 61)) == 60
+    assert closest("word", []) == ""

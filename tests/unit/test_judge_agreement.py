@@ -22,6 +22,7 @@ from verseir.stats.clustered import clustered_spearman
 from verseir.stats.rank_orders import tau_interval
 from verseir.tables import QRELS, QUERIES, check_table, read_table, write_table
 
+FEW = "8 independent queries only: intervals are too narrow"
 NEUTRAL = rubric("theme:aboutness feeling:aboutness overall:overall", name="neutral")
 
 
@@ -69,7 +70,7 @@ def test_agreement_is_that_of_the_items_that_both_scored():
     expected = clustered_spearman(a, b, codes, 400, 1)
     assert (one["rho_low"], one["rho_high"]) == (expected.low, expected.high)
     assert one["kappa_low"] < one["kappa"] < one["kappa_high"]
-    assert one["note"] is None
+    assert one["note"] == FEW
 
 
 def test_aboutness_is_the_mean_of_each_judges_aspects_and_has_no_kappa():
@@ -83,7 +84,7 @@ def test_aboutness_is_the_mean_of_each_judges_aspects_and_has_no_kappa():
     assert one["rho"] == pytest.approx(stats.spearmanr(a, b).statistic)
     assert one["within_one"] == pytest.approx(np.mean(np.abs(a - b) <= 1))
     assert one["kappa"] is None
-    assert one["note"] == "no kappa: means are not on the scale"
+    assert one["note"] == f"no kappa: means are not on the scale; {FEW}"
 
 
 def test_refused_items_are_left_out():
@@ -118,14 +119,45 @@ def test_nothing_in_common_says_so(scores):
     assert table["note"].unique().to_list() == ["not estimable: no item was scored by both"]
 
 
-def test_one_judge_and_two_scales_have_no_rows():
+def test_one_judge_has_no_rows_nor_have_judges_of_two_places():
     found, ids = two_judges()
     assert agreed(found[:1], ids).is_empty()
     assert agreed([], ids).is_empty()
-    coarse = judged({("q00", "p0"): 1}, "c", rubric(scale=(0, 1, 2)))
-    assert agreed([found[0], coarse], ids).is_empty()
     elsewhere = found[1]._replace(corpus="d")
     assert agreed([found[0], elsewhere], ids).is_empty()
+
+
+def test_judges_with_two_scales_have_rho_alone():
+    found, ids = two_judges()
+    aspects = "theme:aboutness feeling:aboutness words:wording overall:overall"
+    lower = found[1].judgements.with_columns(score=pl.col("score") - 1)
+    other = found[1]._replace(rubric=rubric(aspects, (0, 1, 2, 3, 4)), judgements=lower)
+    same, two = agreed(found, ids), agreed([found[0], other], ids)
+    assert two.select("aspect", "n_items", "rho", "rho_low", "rho_high").equals(
+        same.select("aspect", "n_items", "rho", "rho_low", "rho_high")
+    )
+    assert two.select(pl.col("^(kappa|within_one).*$").null_count()).row(0) == (5,) * 6
+    note = f"kappa and share within one not estimable: different scales; {FEW}"
+    assert two["note"].unique().to_list() == [note]
+
+
+def test_one_item_has_no_agreement_but_how_near_the_scores_are():
+    one = row(
+        agreed([judged({("q", "a"): score}, judge) for judge, score in (("a", 2), ("b", 3))], ["q"]), aspect="overall"
+    )
+    assert (one["n_items"], one["rho"], one["kappa"], one["within_one"], one["within_one_low"]) == (
+        1,
+        None,
+        None,
+        1,
+        None,
+    )
+    assert one["note"].startswith("rho and kappa not estimable: fewer than two items")
+
+
+def test_enough_queries_need_no_warning():
+    found, ids = two_judges(n_queries=20)
+    assert row(agreed(found, ids), aspect="overall")["note"] is None
 
 
 @given(st.integers(0, 10_000))
@@ -167,7 +199,9 @@ def test_two_judges_are_compared_by_the_overall_score():
     expected = stats.kendalltau(first.mean(axis=0), second.mean(axis=0), method="exact")
     assert one["tau"] == pytest.approx(expected.statistic)
     assert one["p"] == one["p_holm"] == pytest.approx(expected.pvalue)
-    assert (one["ci_low"], one["ci_high"]) == tau_interval(first, second, None, None, True, DRAWS.resamples, DRAWS.seed)
+    assert (one["ci_low"], one["ci_high"]) == tau_interval(
+        first, second, None, None, True, DRAWS.resamples, DRAWS.seed
+    )[:2]
     assert (one["test"], one["n_systems"], one["note"]) == ("Kendall tau-b, exact", 5, None)
 
 
@@ -206,7 +240,7 @@ def test_orders_are_over_the_queries_that_both_judged():
     b = {"x": [1, 2, None, None], "y": [2, 3, None, None], "z": [3, 4, None, None]}
     one = ordered([values(a), values(b, "b")], 4).row(0, named=True)
     assert one["tau"] == 1
-    assert one["note"] == "on 2 of 4 queries"
+    assert one["note"] == "interval not estimable: no resample changes the order; on 2 of 4 queries"
 
 
 def test_systems_that_one_judge_has_no_values_of_are_not_ranked():
@@ -221,7 +255,11 @@ def test_systems_that_one_judge_has_no_values_of_are_not_ranked():
     [
         ({"x": [1, 2], "y": [2, 3]}, {"x": [1, 2], "y": [2, 3]}, "fewer than three systems"),
         ({"x": [1, 2]}, {"x": [1, 2]}, "fewer than three systems"),
-        ({"x": [2, 2], "y": [2, 2], "z": [2, 2]}, {"x": [1, 2], "y": [2, 3], "z": [4, 4]}, "all systems have one mean"),
+        (
+            {"x": [2, 2], "y": [2, 2], "z": [2, 2]},
+            {"x": [1, 2], "y": [2, 3], "z": [4, 4]},
+            "all systems have one mean by a (overall)",
+        ),
         (
             {"x": [None] * 2, "y": [None] * 2, "z": [None] * 2},
             {"x": [1, 2], "y": [2, 3], "z": [4, 4]},

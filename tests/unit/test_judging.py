@@ -186,7 +186,7 @@ def test_a_changed_rubric_judges_again_and_an_unchanged_one_does_not(tables, stu
     assert len(stub.bodies) == 12
 
 
-def test_what_is_refused_or_malformed_has_no_score_and_is_counted(tables, stub):
+def test_what_is_refused_or_malformed_has_no_score_and_is_counted(tables, stub, capsys):
     said = {"صدر 1": None, "صدر 3": scored(9), "صدر 4": scored(1)}
     stub.say = lambda message: next(content for start, content in said.items() if start in message)
     assert ask(tables, stub) == 0
@@ -196,6 +196,18 @@ def test_what_is_refused_or_malformed_has_no_score_and_is_counted(tables, stub):
     assert found.filter(pl.col("status") != "answered")["justification"].null_count() == 8
     row = tally(tables)
     assert [row[name] for name in ("answered", "refused", "malformed", "unjudged")] == [2, 2, 2, 0]
+    told = capsys.readouterr().out
+    assert "asked again by: snakemake ... --forcerun judge_pool" in told and "warning:" not in told
+    assert f"a malformed answer: {scored(9)}" in told
+
+
+def test_a_judge_that_answers_nothing_is_a_loud_finding(tables, stub, capsys):
+    stub.say = lambda message: "Well\x07,\nno"
+    assert ask(tables, stub) == 0
+    assert set(judgements(tables)["status"]) == {"malformed"} and tally(tables)["answered"] == 0
+    told = capsys.readouterr().out
+    assert "\nwarning: j answered about none of 6 items of corpus, set" in told
+    assert "a malformed answer: Well, no\n" in told
 
 
 def test_half_of_the_queries_can_be_judged(tables, stub):
@@ -380,6 +392,24 @@ def test_columns_that_are_no_aspect_are_told_once(tmp_path):
     assert [(line, field) for line, field, _ in problems(tmp_path, rows, ".csv")] == [(2, "overall"), (2, "theme")]
 
 
+@pytest.mark.parametrize("score", ["1" * 6000, "9" * 400, "9" * 400 + ".0"])
+def test_a_score_without_end_is_a_fault(tmp_path, score):
+    row = {"query_id": "QID-1", "poem_id": "PID-1", "theme": score, "overall": "1"}
+    ((line, field, problem),) = problems(tmp_path, [row], ".csv")
+    assert (line, field) == (2, "theme") and len(problem) < 100
+    ((line, field, problem),) = problems(tmp_path, [row_of("QID-1", "PID-1", scores={"theme": 10**290, "overall": 1})])
+    assert (line, field) == (1, "scores.theme") and len(problem) < 100
+
+
+def test_a_cell_that_a_sheet_escaped_is_read(tmp_path):
+    named = poems().with_columns(poem_id=pl.col("poem_id").replace("PID-3", "=PID"))
+    file = scores_file(tmp_path, [{"query_id": "QID-1", "poem_id": "'=PID", "theme": "'2", "overall": "1"}], ".csv")
+    pool = POOL_TABLE.with_columns(poem_id=pl.col("poem_id").replace("PID-3", "=PID"))
+    pooled = Pooled("corpus", "set", pool, named, QUERY_TABLE, CLASSES)
+    (said,) = read_scores(file, file.name, pooled, read_rubric(rubric_file(tmp_path))).judged
+    assert (said.poem_id, said.scores["theme"]) == ("=PID", 2)
+
+
 def test_the_nearest_id_is_named(tmp_path):
     with pytest.raises(InputFaults, match="did you mean 'PID-3'"):
         take(tmp_path, [row_of("QID-1", "PID-3x")])
@@ -413,3 +443,17 @@ def test_what_a_model_said_can_be_given_as_a_file(tables, stub):
     spec = {"rubric": rubric_file(tables), "path": str(scores_file(tables, rows))}
     assert call("import_judgements", tables, spec, f"--duplicates={tables / 'duplicates.csv'}") == 0
     assert judgements(tables).equals(first)
+
+
+def test_a_judge_that_tells_nothing_apart_is_told():
+    from verseir.judging.judgements import ALIKE, Judged, counts, judgements, judging_row
+
+    named = {"corpus": "c", "query_set": "s", "judge": "j", "rubric": "r", "source": "x"}
+
+    def note(scores):
+        judged = [Judged(f"i{n}", f"q{n}", "p", "answered", {"a": score, "b": 2}) for n, score in enumerate(scores)]
+        return judging_row(named, counts(judged, len(scores)), judgements(judged, "j", ["a", "b"]))["note"][0]
+
+    assert note([3] * 5) == ALIKE
+    assert note([3, 3, 3, 3, 4]) is None
+    assert note([3] * 4) is None

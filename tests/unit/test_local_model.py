@@ -257,12 +257,12 @@ def test_a_text_that_the_tokenizer_turns_into_a_control_token_is_not_asked(tmp_p
     folder = tiny_llama(tmp_path / "model")
     tokenizer = tokenizer_of(folder)
     tokenizer.backend_tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.add_tokens([AddedToken("<stop>", normalized=True)])
-    assert Prompts(tokenizer, folder).ids("Score it.", "a ＜stop＞") is None, "no letters of the text warn of it"
-    assert Prompts(tokenizer, folder).ids("Score it.", "a <stop>") is not None
+    tokenizer.add_tokens([AddedToken("(stop)", normalized=True)])
+    assert Prompts(tokenizer, folder).ids("Score it.", "a （stop）") is None, "no letters of the text warn of it"
+    assert Prompts(tokenizer, folder).ids("Score it.", "a (stop)") is not None
     tokenizer.save_pretrained(folder)
     model = local(folder)
-    assert [answer.status for answer in ask(model, "a ＜stop＞", "a lamp")] == ["malformed", "answered"]
+    assert [answer.status for answer in ask(model, "a （stop）", "a lamp")] == ["malformed", "answered"]
     assert model.tally.malformed == 1
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from verseir.__main__ import main
 from verseir.judging.pool import POOL, item_id, pool, representatives
-from verseir.tables import DUPLICATES, RUN, check_table, read_table, write_table
+from verseir.tables import DUPLICATES, QUERIES, RUN, check_table, read_table, write_table
+from verseir.tables import POEMS as POEM_TABLE
 
 POEMS = [f"p{number}" for number in range(8)]
 #: p1 and p2 are one poem, and so are p5, p6 and p7.
@@ -29,6 +30,19 @@ def run_of(lists):
         (query, poem, rank, 1.0 / rank, None) for query, poems in lists.items() for rank, poem in enumerate(poems, 1)
     ]
     return pl.DataFrame(rows, schema=dict(RUN.columns), orient="row")
+
+
+def queries_of(texts):
+    rows = [(name, "s", text, *[None] * 4) for name, text in texts.items()]
+    return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
+
+
+def poems_of(verses_of):
+    rows = [
+        (name, *[None] * 7, [{"first": first, "second": second} for first, second in verses], None)
+        for name, verses in verses_of.items()
+    ]
+    return pl.DataFrame(rows, schema=dict(POEM_TABLE.columns), orient="row")
 
 
 def pairs(table):
@@ -114,9 +128,16 @@ def test_the_verb_pools_the_runs_of_its_corpus_and_query_set(tmp_path, capsys, m
     cross = {"query_sets": {"themes": ["c"], "other": ["c"]}, "modes": {"c": modes}, "systems": {"bm25": "bm25"}}
     options = ["--results", str(tmp_path), "--cross", json.dumps(cross), "--corpus", "c", "--query-set", "themes"]
     options += ["--duplicates", str(tmp_path / "duplicates.csv"), "--depth", "5", "--seed", "1"]
+    write_table(queries_of({"q1": "سؤال", "q2": "another"}), tmp_path / "queries.parquet", QUERIES)
+    write_table(poems_of({f"p{i}": [("صدر", "عجز")] * 9 for i in range(6)}), tmp_path / "poems.parquet", POEM_TABLE)
+    options += ["--queries", str(tmp_path / "queries.parquet"), "--poems", str(tmp_path / "poems.parquet")]
+    options += ["--verses", "6", "--csv", str(tmp_path / "pool.csv")]
     assert main(["pool_results", *options, "--output", str(tmp_path / "pool.parquet")]) == 0
+    read = pl.read_csv(tmp_path / "pool.csv")
     table = read_table(tmp_path / "pool.parquet", POOL)
+    assert read["item_id"].cast(pl.String).to_list() == table["item_id"].to_list()
     if modes:
+        assert read["poem"].str.count_matches("\n").to_list() == [5] * 3
         assert pairs(table) == {("q1", "p3"), ("q1", "p1"), ("q2", "p0")}
         told = "c, themes: 3 items of 2 queries from the first 5 of 2 runs; 1 to 2 a query"
     else:

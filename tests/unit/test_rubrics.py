@@ -96,6 +96,8 @@ def test_an_answer_must_score_every_aspect_on_the_scale_and_nothing_else(tmp_pat
         ({"colour": "red"}, "colour", "unknown key"),
         ({"name": 3}, "name", "is a number"),
         ({"name": " "}, "name", "is empty"),
+        ({"name": "=1+1"}, "name", "begins as a formula"),
+        ({"scale": [0, 10**400]}, "scale", "no whole number"),
         ({"instruction": "a\0b"}, "instruction", "U+0000"),
         ({"scale": "1 to 5"}, "scale", "expected a list"),
         ({"scale": [1]}, "scale", "has 1 points"),
@@ -135,6 +137,12 @@ def test_what_is_wrong_with_an_aspect_is_told_with_its_place(tmp_path, bad, key,
     aspects = [aspect("theme"), aspect("overall", "overall"), bad]
     found = {fault.field: fault.problem for fault in faults_of(tmp_path, content(aspects=aspects))}
     assert told in found[f"aspects.2.{key}"]
+
+
+def test_points_in_quotes_are_one_fault(tmp_path):
+    aspects = [aspect("theme"), aspect("overall", "overall", anchors={"0": "no", "1": "yes"})]
+    (fault,) = faults_of(tmp_path, content(aspects=aspects))
+    assert fault.field == "aspects.1.anchors" and "'0', '1'" in fault.problem and "quotes" in fault.hint
 
 
 def test_all_faults_are_told_at_once_at_their_lines(tmp_path):

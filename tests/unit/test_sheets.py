@@ -20,12 +20,13 @@ from verseir.__main__ import main
 from verseir.analyses.explanation_audit import VERDICTS, read_audit
 from verseir.faults import UserError
 from verseir.judging.audits import QUESTIONS as AUDIT_QUESTIONS
-from verseir.judging.audits import draw_verses, shown_verses
+from verseir.judging.audits import audit_table, draw_verses, shown_verses
 from verseir.judging.misses import misses, strongest, values_of
 from verseir.judging.pool import item_id, pool
 from verseir.judging.sheet_page import Item, Page, Part, direction, markdown, render_page
 from verseir.judging.sheets import QUESTIONS, SHEET, csv_text, known_item_sheet, shown_items, thematic_sheet
 from verseir.layout import Run
+from verseir.rows import Row, unescaped
 from verseir.tables import (
     DUPLICATES,
     EXPLANATIONS,
@@ -207,7 +208,8 @@ def test_only_arabic_letters_are_called_arabic():
 def test_a_table_reads_as_it_was_written_and_runs_nothing(texts):
     read = list(csv.reader(io.StringIO(csv_text(("a", "b"), [texts]), newline="")))
     assert read[0] == ["a", "b"]
-    assert [cell.removeprefix("'") for cell in read[1]] == [text.removeprefix("'") for text in texts]
+    (back,) = unescaped([Row(2, dict(zip(read[0], read[1], strict=True)))], read[0])
+    assert list(back.values.values()) == texts
     assert not any(cell.startswith(("=", "+", "-", "@")) for cell in read[1])
 
 
@@ -433,6 +435,38 @@ def test_every_poem_gives_one_verse_before_any_gives_two(n, seed):
 def test_a_source_without_explanations_is_an_error():
     with pytest.raises(UserError, match="did you mean 'prose'"):
         draw_verses(explanations_of({"p0": 1}, "prose"), "pros", 3, 1)
+
+
+def test_why_there_is_nothing_to_audit_is_said_plainly(tmp_path, capsys):
+    with pytest.raises(UserError, match="no explanation 'ai' to audit: they are from other, prose"):
+        draw_verses(pl.concat([explanations_of({"p0": 1}, name) for name in ("prose", "other")]), "ai", 3, 1)
+    with pytest.raises(UserError, match="there are no explanations at all"):
+        draw_verses(explanations_of({}), "ai", 3, 1)
+    with pytest.raises(UserError, match="all of them are empty"):
+        draw_verses(explanations_of({"p0": 1}).with_columns(text=pl.lit(" ")), "ai", 3, 1)
+    write_table(POEM_TEXTS, tmp_path / "poems.parquet", POEMS)
+    write_table(explanations_of({"p0": 1}, "prose"), tmp_path / "explanations.parquet", EXPLANATIONS)
+    write_table(explanations_of({}), tmp_path / "written" / "ai.parquet", EXPLANATIONS)
+    options = ["--corpus", "c", "--source", "ai", "--poems", str(tmp_path / "poems.parquet"), "--seed", "1"]
+    options += ["--explanations", str(tmp_path / "explanations.parquet"), str(tmp_path / "written" / "ai.parquet")]
+    options += ["--guidelines", str(GUIDELINES / "guidelines-explanations.md"), "--csv", str(tmp_path / "audit.csv")]
+    options += ["--template", str(TEMPLATE), "--html", str(tmp_path / "audit.html")]
+    assert main(["draw_audit", *options]) == 2
+    told = capsys.readouterr().err
+    assert "the language model of the source 'ai' wrote no explanation" in told and "ai.rejects.csv" in told
+
+
+def test_ids_that_begin_as_formulas_come_back_from_an_audit(tmp_path):
+    names = ["=p", "+p", "-p", "@p", "'=p", "''@p", "'p"]
+    poems, explained = poems_of({name: [("v", None)] for name in names}), explanations_of(dict.fromkeys(names, 1))
+    shown = shown_verses(draw_verses(explained, "ai", None, 1), poems)
+    rows = list(csv.DictReader(io.StringIO(audit_table(shown), newline="")))
+    assert not any(row["poem_id"].startswith(("=", "+", "-", "@")) for row in rows)
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row | {"verdict": "faithful"} for row in rows)
+    assert sorted(read_audit(tmp_path / "a.csv", "a.csv", "ai", poems, explained)["poem_id"]) == sorted(names)
 
 
 def test_a_verse_stands_between_its_neighbours():

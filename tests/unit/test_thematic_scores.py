@@ -268,7 +268,7 @@ def test_a_study_of_a_hundred_queries_is_fast():
     assert len(frame) == 10 * 3 * 100 * 3 * 8
     rubrics = dict.fromkeys("abc", of)
     thematic_means(frame, asked(ids), rubrics, 10, 9999, 1)
-    thematic_contrasts(frame, asked(ids), rubrics, ["bm25"], [], Draws(9999, 9999, 1))
+    thematic_contrasts(frame, asked(ids), rubrics, ["bm25"], [], 5, Draws(9999, 9999, 1))
     assert time.perf_counter() - start < 30  # 4 s at rest
 
 
@@ -296,7 +296,7 @@ def test_the_verb_writes_all_tables(tmp_path):
     of = rubric("theme:aboutness overall:overall", (1, 2, 3))
     scores = {("q1", "a"): 1, ("q1", "b"): 3, ("q2", "a"): 2, ("q2", "b"): 3}
     write_table(judged(scores, of=of).judgements, tmp_path / "judgements/c/themes/j.parquet", JUDGEMENTS)
-    tally = ("c", "themes", "j", "tiny", "file", 4, 4, 0, 0, 0, None, None, None)
+    tally = ("c", "themes", "j", "tiny", "file", 4, 4, 0, 0, 0, None, None, None, None)
     path = tmp_path / "judgements/c/themes/j.tally.csv"
     write_table(pl.DataFrame([tally], schema=dict(JUDGING.columns), orient="row"), path, JUDGING)
     cross = {"query_sets": {"themes": ["c"]}, "modes": {"c": ["verse"]}, "systems": {"bm25": "bm25", "x": "dense"}}

@@ -76,9 +76,9 @@ def row(table, **wanted):
     return table.row(by_predicate=pl.all_horizontal(pl.col(key) == value for key, value in wanted.items()), named=True)
 
 
-def contrasted(frame, ids, lexical=("bm25",), fusions=(), source=None, of=RUBRIC):
+def contrasted(frame, ids, lexical=("bm25",), fusions=(), source=None, of=RUBRIC, k=2):
     rubrics = dict.fromkeys(frame["judge"].unique(), of)
-    table = thematic_contrasts(frame, asked(ids, source=source), rubrics, lexical, fusions, DRAWS)
+    table = thematic_contrasts(frame, asked(ids, source=source), rubrics, lexical, fusions, k, DRAWS)
     check_table(table, THEMATIC_CONTRASTS, "contrasts")
     assert not any(table.select(pl.col(pl.Float64).is_nan().any()).row(0))
     return table

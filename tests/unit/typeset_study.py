@@ -122,6 +122,7 @@ def score_rows(judge="second", kinds=(("overall", "overall"), ("theme", "aboutne
     for aspect, kind in (*kinds, ("literal_match", "wording")):
         for system, mean in SCORES.items():
             row = THEMES | {"judge": judge, "rubric": "r", "aspect": aspect, "kind": kind, "system": system, "k": 5}
+            row |= {"empty_at_k": 0.0, "n_shown": 0}
             if mean is None:
                 why = {"n_queries": 0, "note": "not estimable: nothing that it put first was judged"}
                 yield row | why | {"n_systems": 3}

@@ -171,7 +171,7 @@ class Degenerate(Project):
     def _scores(
         self, score: Score, rubric: str, query_sets: Mapping[str, tuple[Asked | None, Mapping[str, Any]]]
     ) -> list[dict[str, Any]]:
-        """The rows of a judge's file: all poems for all thematic queries, or one of no set of the study."""
+        """The rows of a judge's file: all poems for all thematic queries, or one of no item of a pool."""
         aspects, rows = read_rubric(ROOT / rubric).ids, []
         for name, (asked, entry) in query_sets.items():
             for i in range(asked.n if asked and entry.get("purpose") == "thematic" else 0):
@@ -180,7 +180,7 @@ class Degenerate(Project):
                     row = {"query_set": name, "query_id": f"{name}-q{i}", "poem_id": poem_id("", poem)}
                     if said is not None:
                         rows.append(row | (dict.fromkeys(aspects, said) if said else {"status": "refused"}))
-        return rows or [{"query_set": "elsewhere", "query_id": "q", "poem_id": "p", **dict.fromkeys(aspects, 1)}]
+        return rows or [{"item_id": "i000000000000", **dict.fromkeys(aspects, 1)}]
 
     def _rank(
         self, system: str, place: Place, query_sets: Mapping[str, tuple[Asked | None, Mapping[str, Any]]]

@@ -84,7 +84,7 @@ def test_every_question_has_its_table_and_figures_and_papers_their_files(finishe
         assert (finished.results / "tables" / f"{name}.csv").is_file(), name
     for name in ("spectrum", "quotation", "edits", "mechanism", "augmentation", "fusions"):
         assert {path.suffix for path in (finished.results / "figures").glob(f"{name}.*")} == {".svg", ".pdf", ".png"}
-    assert len(list((finished.results / "paper").glob("table-*.tex"))) == 8
+    assert len(list((finished.results / "paper").glob("table-*.tex"))) == 10
     assert not (finished.results / "tables/published.csv").exists()  # the study names no file of printed figures
 
 

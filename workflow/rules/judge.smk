@@ -37,9 +37,12 @@ rule pool_results:
     input:
         runs=lambda w: [str(run.path(f"{RESULTS}/runs")) for run in runs(pooled(w))],
         duplicates=DUPLICATES,
+        queries=QUERIES,
+        poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
         code=code("pool_results"),
     output:
-        f"{RESULTS}/pool/{{corpus}}/{{query_set}}.parquet",
+        pool=f"{RESULTS}/pool/{{corpus}}/{{query_set}}.parquet",
+        csv=f"{RESULTS}/pool/{{corpus}}/{{query_set}}.csv",
     log:
         f"{RESULTS}/logs/pool_results/{{corpus}}/{{query_set}}.log",
     benchmark:
@@ -50,19 +53,21 @@ rule pool_results:
         results=RESULTS,
         cross=lambda w: canonical(pooled(w)),
         depth=study.judging.get("depth"),
+        verses=study.judging.get("verses"),
         seed=study.spec["seed"],
     message:
         "Pooling results of {wildcards.query_set} on {wildcards.corpus}"
     shell:
         "python -m verseir pool_results --results {params.results:q} --cross {params.cross:q}"
         " --corpus {wildcards.corpus:q} --query-set {wildcards.query_set:q} --duplicates {input.duplicates:q}"
-        " --depth {params.depth} --seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+        " --depth {params.depth} --seed {params.seed} --queries {input.queries:q} --poems {input.poems:q}"
+        " --verses {params.verses} --output {output.pool:q} --csv {output.csv:q} 2>&1 | tee {log:q}"
 
 
 rule judge_pool:
     """Ask a language model about every item of a pool. Its answers are kept, item by item, when a run is stopped."""
     input:
-        pool=rules.pool_results.output,
+        pool=rules.pool_results.output.pool,
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
         queries=QUERIES,
         files=lambda w: judge_files(w.judge),
@@ -97,7 +102,7 @@ rule judge_pool:
 rule import_judgements:
     """The scores of a judge from a file."""
     input:
-        pool=rules.pool_results.output,
+        pool=rules.pool_results.output.pool,
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
         duplicates=DUPLICATES,
         queries=QUERIES,

@@ -208,6 +208,7 @@ def audited_explanations(sheet):
 
 # What people judge on, and every table of judges and people.
 SHEET_PAGES = [
+    *(f"{RESULTS}/pool/{corpus}/{query_set}.parquet" for corpus, query_set in study.judged_places),
     *expand(f"{RESULTS}/sheets/{{sheet}}/sheet.html", sheet=study.sheets("thematic", "known-item")),
     *expand(f"{RESULTS}/sheets/{{sheet}}/audit.html", sheet=study.sheets("explanations")),
 ]

@@ -16,12 +16,17 @@ from verseir.judging_faults import named_files
 from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
+from verseir.yaml_files import repeated_keys
 
 # Rules call `python -m verseir`: of this environment, and of this checkout also where a rule has its own environment.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[0], os.environ.get("PYTHONPATH")]))
 
 try:
+    # Snakemake has read these files and kept the last of two equal keys: only the files themselves show both.
+    repeated = [fault for path in workflow.configfiles for fault in repeated_keys(Path(path), str(path))]
+    if repeated:
+        raise InputFaults(repeated)
     study = load_study(config, Path.cwd(), where=", ".join(map(str, workflow.configfiles)) or "config")
     missing = missing_files(study, Path.cwd())
     if missing:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import Fault, InputFaults, closest
+from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.study import Study
 from verseir.study_faults import analysis_faults, arm_faults, reference_faults
@@ -16,6 +17,13 @@ SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
 #: Keys that the command line may set beside a study (`--config debug=true`).
 COMMAND_LINE_KEYS = {"debug"}
+
+#: Characters that no text of a study may hold: they end in commands, addresses and names of files.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+#: Keys whose texts may hold them: what parts the verses in a cell of a file.
+_SEPARATORS = ("verse_separator", "hemistich_separator")
+#: Numbers are smaller than this: tables hold no larger ones.
+_LARGEST = 2**63
 
 #: The measures that are analysed where the study does not say.
 ANALYSED = ("Recall@1", "Recall@5", "MRR", "nDCG@10")
@@ -41,15 +49,13 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
 
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     spec = {key: value for key, value in config.items() if key not in COMMAND_LINE_KEYS}
-    strange = sorted(_keys_that_are_no_text(spec))
-    if strange:
-        raise InputFaults(
-            Fault(where, 0, place, f"the key {key} is no text", "put it in quotes") for place, key in strange
-        )
+    unsound = list(_unsound(spec, where))
+    if unsound:
+        raise InputFaults(unsound)
     faults = [_schema_fault(error, where) for error in jsonschema.Draft202012Validator(schema).iter_errors(spec)]
     if faults:
         raise InputFaults(faults)
-    spec = _with_defaults(spec, schema)
+    spec = _with_defaults(_whole_numbers(spec, schema, schema["$defs"]), schema)
     registry = _load_registry(spec, base, faults)
     faults += reference_faults(spec, registry, where)
     faults += model_faults(spec, where)
@@ -70,15 +76,48 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     return Study(spec, registry)
 
 
-def _keys_that_are_no_text(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def _unsound(value: Any, where: str, place: tuple[str, ...] = ()) -> Iterator[Fault]:
+    """Keys that are no text, texts with control characters and numbers without end, anywhere in a config."""
+    field = ".".join(place)
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
-                yield place, repr(key)
-            yield from _keys_that_are_no_text(inner, f"{place}.{key}".lstrip("."))
+                yield Fault(where, 0, field, f"the key {key!r} is no text", "put it in quotes")
+            elif found := _CONTROL.search(key):
+                yield Fault(where, 0, field, f"the key {shown(repr(key))} holds {_code_point(found[0])}", "take it out")
+            yield from _unsound(inner, where, (*place, str(key)))
     elif isinstance(value, list):
-        for inner in value:
-            yield from _keys_that_are_no_text(inner, place)
+        for position, inner in enumerate(value):
+            yield from _unsound(inner, where, (*place, str(position)))
+    elif isinstance(value, str) and (found := _CONTROL.search(value)):
+        if place and place[-1] in _SEPARATORS:
+            return
+        hint = "write the text on the line of its key: a block (| or >) ends with a line break"
+        yield Fault(where, 0, field, f"holds {_code_point(found[0])}", hint if found[0] == "\n" else "take it out")
+    elif isinstance(value, int | float) and not abs(value) < _LARGEST:
+        yield Fault(where, 0, field, f"is {shown(value)}, which is no number to work with", "a number below 2**63")
+
+
+def _code_point(char: str) -> str:
+    return f"the character U+{ord(char):04X}" + (", a line break" if char == "\n" else "")
+
+
+def _whole_numbers(value: Any, part: Any, parts: Mapping[str, Any]) -> Any:
+    """``value`` with 4 for 4.0 where its schema ``part`` wants a whole number, which JSON Schema lets pass."""
+    if not isinstance(part, dict):
+        return value
+    if "$ref" in part:
+        part = parts[part["$ref"].rpartition("/")[2]]
+    for choice in part.get("anyOf", []):
+        value = _whole_numbers(value, choice, parts)
+    if isinstance(value, float) and "integer" in part.get("type", ""):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, Mapping):
+        named, others = part.get("properties", {}), part.get("additionalProperties")
+        return {key: _whole_numbers(inner, named.get(key, others), parts) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(inner, part.get("items"), parts) for inner in value]
+    return value
 
 
 def _schema_fault(error: Any, where: str) -> Fault:
@@ -86,12 +125,14 @@ def _schema_fault(error: Any, where: str) -> Fault:
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {})
         unknown = sorted(set(error.instance) - set(known))
-        return Fault(where, 0, path, f"unknown key: {', '.join(unknown)}", closest(str(unknown[0]), known))
+        return Fault(where, 0, path, f"unknown key: {', '.join(map(shown, unknown))}", closest(str(unknown[0]), known))
     if error.validator is None:  # a schema that allows nothing
         return Fault(where, 0, path, "does not belong to this rule", "take it out")
     if error.validator == "pattern":
-        return Fault(where, 0, path, f"'{error.instance}' is not allowed here", f"must match {error.validator_value}")
-    return Fault(where, 0, path, error.message, error.schema.get("description", ""))
+        hint = error.schema.get("description", f"must match {error.validator_value}")
+        return Fault(where, 0, path, f"'{shown(error.instance)}' is not allowed here", hint)
+    message = error.message.replace(repr(error.instance), shown(repr(error.instance)))
+    return Fault(where, 0, path, message, error.schema.get("description", ""))
 
 
 def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

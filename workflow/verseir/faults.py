@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+#: How much of a value a message shows, in characters.
+SHOWN = 60
+#: What no reader would read on to the end: a text without a blank that is longer than an id should be.
+_LONG = re.compile(r"[^\s/]{81,}")
+
+
+def shown(value: object) -> str:
+    """``value`` as a message shows it: its first characters."""
+    try:
+        text = str(value)
+    except ValueError:  # Python prints no number of more than 4,300 digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
 @dataclass(frozen=True, order=True)
@@ -21,7 +36,8 @@ class Fault:
         where = self.file + (f":{self.line}" if self.line else "")
         field = f" [{self.field}]" if self.field else ""
         hint = f"\n      hint: {self.hint}" if self.hint else ""
-        return f"{where}{field}: {self.problem}{hint}"
+        problem = _LONG.sub(lambda found: shown(found[0]), self.problem)
+        return f"{where}{field}: {problem}{hint}"
 
 
 class InputFaults(Exception):
@@ -55,8 +71,10 @@ class UserError(Exception):
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """A hint that names the known words, the most similar first."""
+    """A hint that names the known words, the most similar first; empty where none is known."""
     known = sorted(known)
+    if not known:
+        return ""
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    listed = ", ".join(known[:30]) + (", ..." if len(known) > 30 else "")
-    return (f"did you mean '{near[0]}'? " if near else "") + f"known: {listed}"
+    listed = ", ".join(map(shown, known[:30])) + (", ..." if len(known) > 30 else "")
+    return (f"did you mean '{shown(near[0])}'? " if near else "") + f"known: {listed}"

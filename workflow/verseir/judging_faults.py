@@ -61,7 +61,12 @@ def judging_faults(study: Study, where: str) -> Iterator[Fault]:
                 yield Fault(where, 0, f"judging.{field}", f"unknown {what} '{name}'", closest(name, list(known)))
 
     thematic = study.query_sets_for("thematic")
-    yield from unknown(asked.get("query_sets", []), thematic, "query_sets", "thematic query set")
+    wanting = [key for key in ("query_sets", "judges") if asked.get(key)]
+    if wanting and not thematic:
+        problem = "no query set of the study is thematic, so there is nothing to judge"
+        yield Fault(where, 0, f"judging.{wanting[0]}", problem, "`purpose: thematic` at the set that is judged")
+    else:
+        yield from unknown(asked.get("query_sets", []), thematic, "query_sets", "thematic query set")
     yield from unknown([asked["main"]] if "main" in asked else [], study.judges, "main", "judge")
     if asked["depth"] > study.spec["depth"]:
         problem = f"{asked['depth']} poems are judged, but ranked lists hold {study.spec['depth']}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import Fault, closest
+from verseir.faults import Fault, closest, shown
 
 #: Characters that no text may hold: controls but for tab and U+0085, which old pages have as a line end; half a
 #: surrogate pair, which JSON can spell and UTF-8 cannot. The C1 controls are let through: they read as spaces.
@@ -44,7 +44,78 @@ class Row:
 
 def json_type(value: Any) -> str:
     """What a JSON value is, in words."""
-    return "null" if value is None else _JSON_TYPES.get(type(value), type(value).__name__)
+    if value is None:
+        return "null"
+    return next((_JSON_TYPES[kind] for kind in type(value).__mro__ if kind in _JSON_TYPES), type(value).__name__)
+
+
+class Exponential(float):
+    """A number of JSON that is written with an exponent: messages show it as it is written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Exponential:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+#: More digits than any number has that a file of ours could mean.
+_MOST_DIGITS = 300
+#: Spreadsheets and data frames write whole numbers with a decimal point too; a sheet has an apostrophe before a text.
+_WHOLE = re.compile(r"'?([+-]?\d{1,15})(\.0*)?")
+#: What a spreadsheet would run as a formula, with the apostrophes that may stand before it.
+_FORMULA = re.compile("'*[=+\\-@\t\r]")
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number of at most 15 digits as JSON or a cell of a table has it: 4, 4.0, " 4 ", "4.0".
+
+    None where ``value`` is no such number. Digits of all scripts are read.
+    """
+    if isinstance(value, str):
+        found = _WHOLE.fullmatch(value.strip())
+        return int(found[1]) if found else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 10**15:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def as_found(value: Any) -> str:
+    """What a value is, for a message: "is missing", "is empty", "is 'text'", "is 3", "is a list"."""
+    if value is None:
+        return "is missing"
+    if isinstance(value, str):
+        return f"is '{shown(value.strip())}'" if value.strip() else "is empty"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"is {shown(value)}"
+    return f"is {json_type(value)}"
+
+
+def starts_formula(text: str) -> bool:
+    """Whether a spreadsheet would run ``text`` as a formula."""
+    return text.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+def escaped(text: str) -> str:
+    """``text`` as a cell that a spreadsheet does not run: with an apostrophe before what begins as a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unescaped(rows: list[Row], columns: Iterable[str]) -> list[Row]:
+    """Rows of a table whose cells in ``columns`` have lost the apostrophe that ``escaped`` gave them."""
+    names = set(columns)
+
+    def cell(name: str, value: Any) -> Any:
+        given = name in names and isinstance(value, str) and value.startswith("'") and _FORMULA.match(value)
+        return value[1:] if given else value
+
+    return [Row(row.line, {name: cell(name, value) for name, value in row.values.items()}) for row in rows]
 
 
 def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
@@ -117,6 +188,19 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"{shown(digits)} is a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _decimal(text: str) -> float:
+    number = Exponential(text) if "e" in text.lower() else float(text)
+    if abs(number) == float("inf"):
+        raise ValueError(f"{shown(text)} is too large a number")
+    return number
+
+
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
@@ -129,7 +213,13 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
         if not line or line.isspace():
             continue
         try:
-            values = json.loads(line, parse_constant=_no_constant, object_pairs_hook=_no_repeats)
+            values = json.loads(
+                line,
+                parse_int=_whole,
+                parse_float=_decimal,
+                parse_constant=_no_constant,
+                object_pairs_hook=_no_repeats,
+            )
             if _SURROGATE.search(line):
                 json.dumps(values, ensure_ascii=False).encode("utf-8")
         except UnicodeEncodeError:

@@ -11,16 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from verseir.analyses.agreement_notes import few_queries, lacking
 from verseir.analyses.clusters import clusters_of
-from verseir.analyses.contrasts import compare
-from verseir.analyses.paired import Draws, Pair, notes, system_pairs, tested, tidy
-from verseir.analyses.thematic_scores import ABOUTNESS, OVERALL
+from verseir.analyses.judged import ABOUTNESS, empty_places
+from verseir.analyses.paired import Draws, Pair, compare_columns, notes, system_pairs, tested, tidy
 from verseir.faults import UserError, closest
 from verseir.judging.annotations import GRADES
 from verseir.judging.pool import representatives
-from verseir.judging.rubrics import Rubric
+from verseir.judging.rubrics import OVERALL, Rubric
 from verseir.layout import Run
-from verseir.stats.clustered import FEW, Clustered, clustered_kappa, clustered_spearman, clustered_within
+from verseir.stats.clustered import clustered_kappa, clustered_spearman, clustered_within
 from verseir.tables import QRELS, define
 
 #: Stands for the mean grade of all annotators of an item.
@@ -92,6 +92,7 @@ ANNOTATOR_CONTRASTS = define(
 THEMATIC = "thematic"
 #: What is left where no item has both grades.
 APART = "not estimable: no item was graded by both"
+UNGRADED = "not estimable: nothing was graded of both"
 
 _ITEM = {"item_id": pl.String, "query_id": pl.String, "poem_id": pl.String}
 _NO_QRELS = pl.DataFrame(schema=dict(QRELS.columns))
@@ -165,8 +166,10 @@ def annotator_agreement(
             a, b = both["grade"].to_numpy(), both["other"].to_numpy()
             kappa = clustered_kappa(a, b, GRADES, clusters, draws.resamples, draws.seed)
             within = clustered_within(a, b, 1.0, clusters, draws.resamples, draws.seed)
-            n_clusters = _count(ids, clusters)
-            why = _why("kappa", kappa, n_clusters, "both gave all items the same grade"), _few(kappa, n_clusters)
+            n, n_clusters = len(both), _count(ids, clusters)
+            constant = {"kappa": "both gave all items the same grade"}
+            why = lacking({"kappa": kappa, "share within one": within}, constant, n, n_clusters)
+            why.append(few_queries(n_clusters, [kappa], [within]))
             rows.append(
                 {"sheet": sheet, "annotator_a": one, "annotator_b": other}
                 | {"n_items": len(both), "n_queries": both["query_id"].n_unique()}
@@ -212,8 +215,9 @@ def human_judge(
                 clusters = clusters_in(ids, spec, queries, _NO_QRELS)
                 pair = both["grade"].to_numpy(), both["score"].to_numpy()
                 rho = clustered_spearman(*pair, clusters, draws.resamples, draws.seed)
-                n_clusters = _count(ids, clusters)
-                why = _why("rho", rho, n_clusters, "all grades or all scores are equal"), _few(rho, n_clusters)
+                n, n_clusters = len(both), _count(ids, clusters)
+                constant = {"rho": "all grades or all scores are equal"}
+                why = [*lacking({"rho": rho}, constant, n, n_clusters), few_queries(n_clusters, [rho])]
                 rows.append(
                     {"sheet": sheet, "annotator": annotator, "judge": judge, "aspect": aspect}
                     | {"n_items": len(both), "n_queries": both["query_id"].n_unique()}
@@ -268,8 +272,9 @@ def annotator_contrasts(
 
     A system's value for a query is the mean grade of its first ``depth`` places: a poem stands for its class of
     duplicates, a place that was not graded is left out (the condensed list of Sakai, 2007), and a place that the system
-    leaves empty scores 0. Only systems and modes that the sheet was drawn from are compared, and only queries of which
-    the annotator graded an item: of others next to nothing was graded.
+    leaves empty scores 0, so that a query for which it found nothing counts, as with judges. Only systems and modes
+    that the sheet was drawn from are compared, and only queries of which the annotator graded an item: of others next
+    to nothing was graded. The values are grades, whichever grades occur, and never tested as hits and misses.
 
     Args:
         annotations: sheet -> its ANNOTATIONS.
@@ -339,11 +344,12 @@ def _compared(
         ids = both["query_id"].to_list()
         first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
         clusters = clusters_in(ids, spec, queries, _NO_QRELS)
-        outcome = compare(first, second, clusters, draws.resamples, draws.flips, draws.seed)
+        (outcome,) = compare_columns(first[:, None], second[:, None], clusters, draws, graded=True)
+        said = [outcome.note if len(both) else UNGRADED, pair.note]
         yield (
             {"a": pair.a, "b": pair.b, "n": len(both), "mean_a": _mean(first), "mean_b": _mean(second)}
             | {name: getattr(outcome, name) for name in ("estimate", "ci_low", "ci_high", "test", "p")}
-            | {"note": notes(outcome.note, pair.note, _ungraded(pair, both, spec["depth"]))}
+            | {"note": notes(*said, _ungraded(pair, both, spec["depth"]), *_empty(pair, both, spec["depth"]))}
         )
 
 
@@ -358,29 +364,15 @@ def _ungraded(pair: Pair, both: pl.DataFrame, depth: int) -> str:
     return f"not graded: {', '.join(said)}" if said else ""
 
 
+def _empty(pair: Pair, both: pl.DataFrame, depth: int) -> Iterator[str]:
+    """The share of its places that each system leaves empty, where it leaves any."""
+    for name, column in ((pair.a, "n_empty"), (pair.b, "n_empty_b")):
+        yield empty_places(int(both[column].sum()) / max(1, len(both) * depth), f"{name}'s")
+
+
 def _mean(values: NDArray[np.float64], empty: float = math.nan) -> float:
     return float(values.mean()) if len(values) else empty
 
 
 def _count(ids: list[str], clusters: NDArray[np.int64] | None) -> int:
     return len(ids) if clusters is None else len(np.unique(clusters))
-
-
-def _why(name: str, found: Clustered, n_clusters: int, constant: str) -> str:
-    """Why an estimate or its interval is not there."""
-    if math.isnan(found.estimate):
-        return f"{name} not estimable: {constant}"
-    if not math.isnan(found.low):
-        return ""
-    if n_clusters < 2:
-        return f"interval of {name} not estimable: fewer than two independent queries"
-    return f"interval of {name} not estimable: " + (
-        "they agree throughout" if abs(found.estimate) > 1 - 1e-9 else "too little variation between queries"
-    )
-
-
-def _few(found: Clustered, n_clusters: int) -> str:
-    """A warning of an interval from few clusters."""
-    return (
-        "" if math.isnan(found.low) or n_clusters >= FEW else f"{n_clusters} queries only: the interval is too narrow"
-    )

@@ -20,6 +20,7 @@ from verseir.tables import CONTRASTS
 
 #: An end of an interval that is nearer to 0 than this is 0: it hangs on the order in which values are added up.
 NOTHING = 1e-12
+FLAT = "interval not estimable: the difference does not vary"
 
 
 class Outcome(NamedTuple):
@@ -68,10 +69,10 @@ def compare(
         return Outcome(estimate, low, high, "McNemar exact", mcnemar_exact(only_a, only_b), math.nan, note)
     interval = bootstrap_means(difference[:, None], clusters, resamples, seed)
     low, high = (0.0 if abs(end[0]) < NOTHING else float(end[0]) for end in (interval.low, interval.high))
-    if not difference.any():
-        low = high = (
-            math.nan
-        )  # no difference was seen, so none was measured either: an interval of zero width would lie
+    if not difference.any():  # none was measured either: an interval of zero width would lie
+        low = high = math.nan
+    elif math.isnan(low) or math.isnan(high):
+        note = FLAT
     flipped = sign_flip(difference[:, None], clusters, flips, seed)
     test = ("exact sign-flip" if flipped.exact[0] else "sign-flip") + ("" if clusters is None else " by poem")
     return Outcome(estimate, low, high, test, float(flipped.p[0]), _paired_t(sums[:, 0]), note)

@@ -3,6 +3,9 @@
 The intervals of tau and of moves say how sure the orders are for these systems: queries are resampled, systems are not.
 Noise in the means draws tau towards 0, in the resamples more than in the data, so that an interval may lie below its
 tau. The p of tau asks something else: it takes the systems as drawn from many, and does not know how sure a mean is.
+
+Places and tau move in steps. Where resamples leave them on one step there is no interval: one of no width would say
+that they are known without error.
 """
 
 from __future__ import annotations
@@ -19,15 +22,14 @@ from numpy.typing import NDArray
 from verseir.analyses.clusters import clusters_of
 from verseir.analyses.paired import Draws, notes, tested, tidy
 from verseir.judging.rubrics import OVERALL
-from verseir.stats.correlation import Correlation, kendall
-from verseir.stats.rank_orders import column_means, tau_b
-from verseir.stats.resampled_orders import independent_seeds, percentile_interval, places, resampled_means
+from verseir.stats.correlation import UNDEFINED, kendall
+from verseir.stats.rank_orders import STILL, TOO_FEW, Interval, column_means, resampled_means, resampled_tau, still
+from verseir.stats.resampled_orders import independent_seeds, move_interval, places
 from verseir.tables import QRELS, define
 
 #: Systems that a rank correlation needs.
 FEWEST = 3
-STILL = "interval not estimable: no resample of queries moves a mean"
-MOSTLY_UNDEFINED = "interval not estimable: too many resamples have no order"
+KNOWN_ITEM, THEMATIC = "known-item", "thematic"
 
 #: ``measure_thematic`` is a measure of judgements that came with the queries, or a judge: "<judge>: overall".
 _PLACE: dict[str, Any] = {
@@ -85,9 +87,9 @@ def judged_measure(judge: str) -> str:
 
 @dataclass(frozen=True)
 class _Side:
-    """One query set by one measure: values float64 [n, m] of n queries and m systems, NaN where there is none.
+    """One query set by one measure: ``means`` float64 [m] of m systems, NaN where there is none.
 
-    ``means`` float64 [m]; ``resampled`` float64 [b, m], the same over resampled queries.
+    ``resampled`` float64 [b, m] are the same over resampled queries, of which ``independent`` are so.
     """
 
     query_set: str
@@ -96,10 +98,18 @@ class _Side:
     systems: list[str]
     means: NDArray[np.float64]
     resampled: NDArray[np.float64]
+    independent: int
+
+    def fixed(self, systems: list[int]) -> Interval | None:
+        """Why resampling says nothing of the means of these systems; None where it does."""
+        return TOO_FEW if self.independent < 2 else STILL if still(self.resampled[:, systems]) else None
 
 
 class _Pair(NamedTuple):
-    """Two sides of a corpus and mode, with the systems that both rank: means [m] and resampled means [b, m] of each."""
+    """Two sides of a corpus and mode, with the systems that both rank: means [m] and resampled means [b, m] of each.
+
+    ``fixed`` says why resamples tell nothing of one side or of both; empty where they do.
+    """
 
     place: dict[str, Any]
     family: str
@@ -108,11 +118,7 @@ class _Pair(NamedTuple):
     thematic: NDArray[np.float64]
     resampled_known_item: NDArray[np.float64]
     resampled_thematic: NDArray[np.float64]
-
-    def still(self) -> bool:
-        """Whether no resample moves a mean of either side."""
-        sides = (self.resampled_known_item, self.resampled_thematic)
-        return not any((side != side[:1]).any() for side in (np.nan_to_num(each, nan=-math.inf) for each in sides))
+    fixed: str
 
 
 def dissociation(
@@ -132,10 +138,11 @@ def dissociation(
     measure of its judgements, and by the overall score of each judge. Kendall's tau-b of the means of the systems: p is
     exact without ties and by permutation with them. A row with ``left_out`` is the same without that system. The
     interval of tau is the percentile interval over resampled queries, of both sets independently, whole poems together
-    where queries share one; see the head of this module for what it says and p does not.
+    where queries share one; see the head of this module for what it says and p does not. There is none where a set has
+    fewer than two independent queries, where its means do not vary, or where it would have no width.
 
     A rank is 1 for the highest mean; tied systems share their mean rank. ``move`` is the rank on the thematic set less
-    that on the known-item set: above 0 the system falls. Its interval is from the same resamples.
+    that on the known-item set: above 0 the system falls. Its interval is from the same resamples, under the same terms.
 
     Args:
         per_query: a PER_QUERY table.
@@ -200,7 +207,8 @@ def _sides(
         clusters = clusters_of(wide["query_id"].to_list(), queries.filter(inside), relevant)
         seed = seeds[0] if query_set in known_item else seeds[1]
         resampled = resampled_means(values, clusters, draws.resamples, seed)
-        yield _Side(str(query_set), str(measure), judge, systems, column_means(values), resampled)
+        n = len(values) if clusters is None else len(np.unique(clusters))
+        yield _Side(str(query_set), str(measure), judge, systems, column_means(values), resampled, n)
 
 
 def _pair(corpus: str, mode: str, first: _Side, second: _Side) -> _Pair:
@@ -223,34 +231,45 @@ def _pair(corpus: str, mode: str, first: _Side, second: _Side) -> _Pair:
         second.means[other],
         first.resampled[:, one],
         second.resampled[:, other],
+        _fixed(first.fixed(one), second.fixed(other)),
     )
+
+
+def _fixed(known_item: Interval | None, thematic: Interval | None) -> str:
+    """Why resamples tell nothing of a side, and of which."""
+    if known_item and thematic and known_item.why == thematic.why:
+        return f"{known_item.why} on both sides"
+    sides = ((known_item, KNOWN_ITEM), (thematic, THEMATIC))
+    return " and ".join(f"{found.why} on the {side} side" for found, side in sides if found)
+
+
+def _one_mean(known_item: NDArray[np.float64], thematic: NDArray[np.float64]) -> str:
+    """Where all systems have one mean; empty where they have not."""
+    sides = [side for side, means in ((KNOWN_ITEM, known_item), (THEMATIC, thematic)) if np.ptp(means) == 0]
+    where = "both sides" if len(sides) == 2 else f"the {sides[0]} side" if sides else ""
+    return f"not estimable: all systems have one mean on {where}" if sides else ""
 
 
 def _test(pair: _Pair, left_out: str | None, draws: Draws) -> dict[str, Any]:
     kept = [i for i, system in enumerate(pair.systems) if system != left_out]
-    found, low, high, note, no_interval = Correlation(math.nan, math.nan, "none"), math.nan, math.nan, "", ""
+    found, interval, note = UNDEFINED, Interval(math.nan, math.nan, pair.fixed), ""
     if len(kept) < FEWEST:
         note = "not estimable: fewer than three systems"
     else:
         found = kendall(pair.known_item[kept], pair.thematic[kept], draws.flips, draws.seed)
-        if math.isnan(found.estimate):
-            note = "not estimable: all systems have one mean"
-        elif pair.still():
-            no_interval = STILL
-        else:
-            tau = tau_b(pair.resampled_known_item[:, kept], pair.resampled_thematic[:, kept])
-            (low,), (high,) = percentile_interval(tau[:, None])
-            no_interval = MOSTLY_UNDEFINED if math.isnan(low) else ""
+        note = _one_mean(pair.known_item[kept], pair.thematic[kept])
+        if not note and not pair.fixed:
+            interval = resampled_tau(pair.resampled_known_item[:, kept], pair.resampled_thematic[:, kept])
     return pair.place | {
         "family": pair.family if left_out is None else f"{pair.family}/{pair.place['mode']}/one left out",
         "left_out": left_out,
         "n_systems": len(kept),
         "tau": found.estimate,
-        "ci_low": low,
-        "ci_high": high,
+        "ci_low": interval.low,
+        "ci_high": interval.high,
         "test": "none" if found.method == "none" else f"Kendall tau-b, {found.method}",
         "p": found.p,
-        "note": notes(note, no_interval),
+        "note": notes(note or _why(interval)),
     }
 
 
@@ -259,11 +278,10 @@ def _moves(pair: _Pair) -> Iterator[dict[str, Any]]:
     if not m:
         return
     first, second = places(pair.known_item[None])[0], places(pair.thematic[None])[0]
-    low, high, note = np.full(m, math.nan), np.full(m, math.nan), STILL
-    if not pair.still():
-        moved = places(pair.resampled_thematic) - places(pair.resampled_known_item)
-        low, high = percentile_interval(moved, method="inverted_cdf")
-        note = MOSTLY_UNDEFINED
+    intervals = [Interval(math.nan, math.nan, pair.fixed)] * m
+    if not pair.fixed:
+        before, after = places(pair.resampled_known_item), places(pair.resampled_thematic)
+        intervals = [move_interval(before[:, i], after[:, i]) for i in range(m)]
     for i, system in enumerate(pair.systems):
         yield pair.place | {
             "system": system,
@@ -273,7 +291,12 @@ def _moves(pair: _Pair) -> Iterator[dict[str, Any]]:
             "rank_known_item": float(first[i]),
             "rank_thematic": float(second[i]),
             "move": float(second[i] - first[i]),
-            "move_low": float(low[i]),
-            "move_high": float(high[i]),
-            "note": note if math.isnan(low[i]) else None,
+            "move_low": intervals[i].low,
+            "move_high": intervals[i].high,
+            "note": _why(intervals[i]) or None,
         }
+
+
+def _why(interval: Interval) -> str:
+    """The note of an interval that is not there."""
+    return f"interval not estimable: {interval.why}" if math.isnan(interval.low) else ""

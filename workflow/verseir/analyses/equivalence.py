@@ -41,6 +41,12 @@ EQUIVALENCE = define(
 )
 
 
+UNKNOWN = "cannot tell"
+#: The interval of fewer queries is little more than their values, and is not relied on.
+FEWEST = 10
+TOO_SMALL = f"nothing is stated from fewer than {FEWEST} independent queries"
+
+
 def statement(low: float, high: float, margin: float) -> str:
     """What a 90% interval says of two systems: two one-sided tests of 5% (Schuirmann, 1987)."""
     if -margin < low and high < margin:
@@ -49,7 +55,7 @@ def statement(low: float, high: float, margin: float) -> str:
         return f"different beyond {margin:g}"
     if low > 0 or high < 0:
         return f"different, whether beyond {margin:g} is open"
-    return "cannot tell"
+    return UNKNOWN
 
 
 def equivalence(
@@ -118,6 +124,9 @@ def _stated(
             few = n < 2 or (cell.clusters is not None and len(np.unique(cell.clusters)) < 2)
             why = "not estimable: no query is in the stratum" if not n else TOO_FEW if few else FLAT
         said = {"n": n, "estimate": estimate, "low": low, "high": high, "statement": statement(low, high, margin)}
+        independent = n if cell.clusters is None else len(np.unique(cell.clusters))
+        if not why and independent < FEWEST:
+            why, said["statement"] = TOO_SMALL, UNKNOWN
         yield row | {"measure": measure, "note": notes(why, choice) or ""}, said
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from verseir.faults import Fault, InputFaults, closest
-from verseir.rows import Row, json_type, read_rows
+from verseir.faults import Fault, InputFaults, closest, shown
+from verseir.judging.annotations import annotator as annotator_of
+from verseir.rows import Row, as_found, is_delimited, read_rows, unescaped, whole_number
 from verseir.stats.bootstrap import clopper_pearson
 from verseir.tables import define
 
@@ -67,6 +68,8 @@ def read_audit(path: Path, label: str, source: str, poems: pl.DataFrame, explana
     """
     faults: list[Fault] = []
     rows = read_rows(path, label, faults)
+    if is_delimited(path):
+        rows = unescaped(rows, (*_REQUIRED, "added_content", "annotator"))
     if not rows and not faults:
         faults.append(Fault(label, 0, "", "has no judgement", "expected poem_id, verse_index and verdict"))
     n_verses = dict(poems.select("poem_id", pl.col("verses").list.len()).iter_rows())
@@ -145,14 +148,18 @@ def _judgement(
     def fault(field: str, problem: str, hint: str) -> None:
         faults.append(Fault(label, row.line, field, problem, hint))
 
-    poem_id, index = row.values.get("poem_id"), _whole(row.values.get("verse_index"))
+    poem_id, index = row.values.get("poem_id"), whole_number(row.values.get("verse_index"))
+    if index is not None and index < 0:
+        index = None
     if not isinstance(poem_id, str) or not poem_id:
-        fault("poem_id", _found(poem_id) + ", expected the poem_id of a poem", "name the poem that was judged")
+        fault("poem_id", as_found(poem_id) + ", expected the poem_id of a poem", "name the poem that was judged")
     elif poem_id not in n_verses:
-        fault("poem_id", f"no poem '{poem_id}' in this corpus", closest(poem_id, n_verses))
+        fault("poem_id", f"no poem '{shown(poem_id)}' in this corpus", closest(poem_id, n_verses))
     if index is None:
         fault(
-            "verse_index", _found(row.values.get("verse_index")) + ", expected a whole number from 0", "the first is 0"
+            "verse_index",
+            as_found(row.values.get("verse_index")) + ", expected a whole number from 0",
+            "the first is 0",
         )
     elif isinstance(poem_id, str) and poem_id in n_verses:
         last = n_verses[poem_id] - 1
@@ -171,23 +178,18 @@ def _judgement(
 
 
 def _annotator(value: Any, fault: Callable[[str, str, str], None]) -> str | None:
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if not isinstance(value, str) or not value.strip():
-        fault("annotator", _found(value) + ", expected a name", "leave it out where it is not known")
-        return None
-    if value.strip() == ALL:
-        fault("annotator", f"is '{ALL}', which stands for all annotators together", "give the annotator another name")
-    return value.strip()
+    return annotator_of(value, fault)
 
 
 def _verdict(value: Any, fault: Callable[[str, str, str], None]) -> str | None:
     if not isinstance(value, str) or not value.strip():
-        fault("verdict", _found(value) + ", expected a verdict", "known: " + ", ".join(VERDICTS))
+        fault("verdict", as_found(value) + ", expected a verdict", "known: " + ", ".join(VERDICTS))
         return None
     verdict = " ".join(value.replace("_", " ").replace("-", " ").split()).lower()
     if verdict not in VERDICTS:
-        fault("verdict", f"unknown verdict '{value.strip()}'", closest(verdict, VERDICTS))
+        fault("verdict", f"unknown verdict '{shown(value.strip())}'", closest(verdict, VERDICTS))
     return verdict
 
 
@@ -196,20 +198,5 @@ def _added(value: Any, fault: Callable[[str, str, str], None]) -> bool | None:
         return None
     answer = _ANSWERS.get(str(value).strip().lower())
     if answer is None:
-        fault("added_content", f"is '{value}', expected yes or no", "yes or no, true or false, 1 or 0")
+        fault("added_content", f"{as_found(value)}, expected yes or no", "yes or no, true or false, 1 or 0")
     return answer
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number from 0, as JSON gives it or as a table does; None where it is none."""
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _found(value: Any) -> str:
-    if value is None:
-        return "is missing"
-    if isinstance(value, str):
-        return f"is '{value}'" if value.strip() else "is empty"
-    return f"is {value}" if isinstance(value, int | float) else f"is {json_type(value)}"

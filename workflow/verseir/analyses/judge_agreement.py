@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
@@ -11,17 +11,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from verseir.analyses.agreement_notes import few_queries, lacking
 from verseir.analyses.clusters import clusters_of
 from verseir.analyses.judged import ABOUTNESS, DIGITS, Judged, Matrix, item_scores, matrices
 from verseir.analyses.paired import Draws, independent, notes, tested, tidy
+from verseir.formats import listing
 from verseir.judging.rubrics import OVERALL
-from verseir.stats.clustered import NOTHING, Clustered, clustered_kappa, clustered_spearman, clustered_within
+from verseir.stats.clustered import NOTHING, clustered_kappa, clustered_spearman, clustered_within
 from verseir.stats.correlation import UNDEFINED, kendall
-from verseir.stats.rank_orders import NONE, column_means, tau_interval
+from verseir.stats.rank_orders import NO_ORDER, column_means, tau_interval
 from verseir.tables import QRELS, define
 
 #: Systems that a rank correlation needs.
 FEWEST = 3
+#: Two judges with one scale are compared by grades, two others by the order of their grades alone.
+DIFFERENT = "kappa and share within one not estimable: different scales"
+MEANS = "no kappa: means are not on the scale"
+WITHIN = "share within one"
+CONSTANT = {"rho": "a judge gives one score to all", "kappa": "both judges give one score to all"}
 
 JUDGE_AGREEMENT = define(
     "judge_agreement",
@@ -74,11 +81,11 @@ JUDGE_ORDERS = define(
 
 
 def judge_agreement(judged: Sequence[Judged], queries: pl.DataFrame, resamples: int, seed: int) -> pl.DataFrame:
-    """The JUDGE_AGREEMENT table: each two judges with one scale, by each aspect of both, over the items both scored.
+    """The JUDGE_AGREEMENT table: each two judges, by each aspect of both, over the items that both scored.
 
     Spearman's rho, kappa weighted by squared distance over the whole scale (Cohen, 1968), and the share within one
-    point, each with an interval that resamples whole queries. ``aboutness`` sets beside each other the means that each
-    judge's own rubric gives.
+    point, each with an interval that resamples whole queries. Judges with different scales have rho alone, which reads
+    nothing but the order of grades. ``aboutness`` sets beside each other the means that each judge's own rubric gives.
 
     Args:
         judged: what was judged, by corpus, query set and judge.
@@ -92,35 +99,41 @@ def judge_agreement(judged: Sequence[Judged], queries: pl.DataFrame, resamples: 
         scored = [(one, item_scores(one)) for one in group]
         asked = queries.filter(pl.col("query_set") == query_set)
         for (one, first), (other, second) in combinations(scored, 2):
-            if one.rubric.scale == other.rubric.scale:
-                place = {"corpus": corpus, "query_set": query_set, "judge_a": one.judge, "judge_b": other.judge}
-                both = first.join(second, on=["query_id", "poem_id"], suffix=" of b").sort("query_id", "poem_id")
-                for aspect in sorted({*one.rubric.ids, ABOUTNESS} & {*other.rubric.ids, ABOUTNESS}):
-                    scores = both.select("query_id", a=aspect, b=f"{aspect} of b").drop_nulls()
-                    scale = None if aspect == ABOUTNESS else one.rubric.scale
-                    rows.append(place | {"aspect": aspect} | _agreement(scores, asked, scale, resamples, seed))
+            place = {"corpus": corpus, "query_set": query_set, "judge_a": one.judge, "judge_b": other.judge}
+            both = first.join(second, on=["query_id", "poem_id"], suffix=" of b").sort("query_id", "poem_id")
+            scale = one.rubric.scale if one.rubric.scale == other.rubric.scale else None
+            for aspect in sorted({*one.rubric.ids, ABOUTNESS} & {*other.rubric.ids, ABOUTNESS}):
+                scores = both.select("query_id", a=aspect, b=f"{aspect} of b").drop_nulls()
+                found = _agreement(scores, asked, scale, aspect == ABOUTNESS, resamples, seed)
+                rows.append(place | {"aspect": aspect} | found)
     return tidy(pl.DataFrame(rows, schema=dict(JUDGE_AGREEMENT.columns))).sort(JUDGE_AGREEMENT.unique)
 
 
 def _agreement(
-    scores: pl.DataFrame, queries: pl.DataFrame, scale: Sequence[int] | None, resamples: int, seed: int
+    scores: pl.DataFrame, queries: pl.DataFrame, scale: Sequence[int] | None, means: bool, resamples: int, seed: int
 ) -> dict[str, Any]:
-    """What JUDGE_AGREEMENT says of the scores ``a`` and ``b`` of the same items; without a scale they are means."""
+    """What JUDGE_AGREEMENT says of the scores ``a`` and ``b`` of the same items.
+
+    ``scale`` is that of both judges, None where they have two; ``means`` says whether the scores are means of grades.
+    """
     a, b = scores["a"].to_numpy(), scores["b"].to_numpy()
     clusters = _item_clusters(scores["query_id"].to_list(), queries)
     rho = clustered_spearman(a, b, clusters, resamples, seed)
-    weighted = clustered_kappa(a, b, scale, clusters, resamples, seed) if scale else NOTHING
-    within = clustered_within(a, b, 1, clusters, resamples, seed)
-    found = {"rho": rho, "kappa": weighted, "within_one": within}
+    kappa = clustered_kappa(a, b, scale, clusters, resamples, seed) if scale and not means else NOTHING
+    within = clustered_within(a, b, 1, clusters, resamples, seed) if scale else NOTHING
+    found = {"rho": rho, "kappa": kappa, "within_one": within}
     values = {
         f"{name}{end}": value
         for name, each in found.items()
         for end, value in zip(("", "_low", "_high"), each, strict=True)
     }
-    n_queries = scores["query_id"].n_unique()
-    n_clusters = len(np.unique(clusters))
-    told = _untold(found, scale is not None, n_clusters) if len(a) else "not estimable: no item was scored by both"
-    return {"n_items": len(a), "n_queries": n_queries} | values | {"note": told}
+    n, n_queries, n_clusters = len(a), scores["query_id"].n_unique(), len(np.unique(clusters))
+    told = {"rho": rho} | ({"kappa": kappa} if scale and not means else {}) | ({WITHIN: within} if scale else {})
+    absent = "" if scale and not means else MEANS if scale else DIFFERENT
+    few = few_queries(n_clusters, [rho, kappa], [within])
+    why = notes(absent, *lacking(told, CONSTANT, n, n_clusters), few)
+    note = why if n else "not estimable: no item was scored by both"
+    return {"n_items": n, "n_queries": n_queries} | values | {"note": note}
 
 
 def _item_clusters(query_ids: list[str], queries: pl.DataFrame) -> NDArray[np.int64]:
@@ -129,20 +142,6 @@ def _item_clusters(query_ids: list[str], queries: pl.DataFrame) -> NDArray[np.in
     clusters = clusters_of(asked, queries, pl.DataFrame(schema=dict(QRELS.columns)))
     codes = dict(zip(asked, range(len(asked)) if clusters is None else clusters.tolist(), strict=True))
     return np.array([codes[query] for query in query_ids], dtype=np.int64)
-
-
-def _untold(found: Mapping[str, Clustered], graded: bool, n_clusters: int) -> str | None:
-    """Which values a row lacks, and why."""
-    parts = ["" if graded else "no kappa: means are not on the scale"]
-    if math.isnan(found["rho"].estimate):
-        parts.append("rho not estimable: a judge gives one score to all")
-    if graded and math.isnan(found["kappa"].estimate):
-        parts.append("kappa not estimable: both judges give one score to all")
-    wide = [name for name, each in found.items() if not math.isnan(each.estimate) and math.isnan(each.low)]
-    if wide:
-        why = "fewer than two independent queries" if n_clusters < 2 else "it does not vary, or a resample has no value"
-        parts.append(f"interval of {', '.join(wide)} not estimable: {why}")
-    return notes(*parts)
 
 
 class _Order(NamedTuple):
@@ -195,7 +194,7 @@ def _order_agreement(matrix: Matrix, one: _Order, other: _Order, draws: Draws) -
     ranked = _any(first, axis=0) & _any(second, axis=0)
     first, second = first[:, ranked], second[:, ranked]
     clusters = None if matrix.clusters is None else independent(matrix.clusters[shared])
-    found, interval, why = UNDEFINED, NONE, ""
+    found, interval, why = UNDEFINED, NO_ORDER, ""
     if not len(first):
         why = "not estimable: no query has values of both"
     elif first.shape[1] < FEWEST:
@@ -204,9 +203,9 @@ def _order_agreement(matrix: Matrix, one: _Order, other: _Order, draws: Draws) -
         found = kendall(column_means(first), column_means(second), draws.flips, draws.seed)
         interval = tau_interval(first, second, clusters, clusters, True, draws.resamples, draws.seed)
         if math.isnan(found.estimate):
-            why = "not estimable: all systems have one mean"
+            why = f"not estimable: all systems have one mean by {_one_mean([one, other], [first, second])}"
         elif math.isnan(interval.low):
-            why = "interval not estimable: fewer than two independent queries, or the means do not vary"
+            why = f"interval not estimable: {interval.why}"
     n, used = len(shared), int(shared.sum())
     return {
         "n_systems": first.shape[1],
@@ -217,6 +216,12 @@ def _order_agreement(matrix: Matrix, one: _Order, other: _Order, draws: Draws) -
         "p": found.p,
         "note": notes(why, f"on {used} of {n} queries" if 0 < used < n else ""),
     }
+
+
+def _one_mean(orders: Sequence[_Order], values: Sequence[NDArray[np.float64]]) -> str:
+    """The orders in which all systems have one mean."""
+    level = [order for order, each in zip(orders, values, strict=True) if np.ptp(column_means(each)) == 0]
+    return listing([f"{order.judge} ({order.aspect})" for order in level])
 
 
 def _any(values: NDArray[np.float64], axis: int) -> NDArray[np.bool_]:

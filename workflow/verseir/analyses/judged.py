@@ -70,6 +70,11 @@ def item_scores(one: Judged) -> pl.DataFrame:
     return scores.with_columns(pl.mean_horizontal(about, ignore_nulls=False).round(DIGITS).alias(ABOUTNESS))
 
 
+def empty_places(share: float, whose: str) -> str:
+    """A note of the share of ``whose`` places that are empty; no note where none is."""
+    return f"{f'{share:.0%}' if share >= 0.005 else 'less than 1%'} of {whose} places are empty" if share else ""
+
+
 class Matrix(NamedTuple):
     """Values float64 [n, m] of n queries (sorted) by m columns, NaN where there is none.
 

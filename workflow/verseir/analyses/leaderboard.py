@@ -10,7 +10,7 @@ import polars as pl
 
 from verseir.analyses.clusters import clusters_of, no_interval
 from verseir.layout import Run, runs
-from verseir.measures import UNMEASURED
+from verseir.measures import RELEVANT, UNMEASURED, parse_measure
 from verseir.stats.bootstrap import bootstrap_means
 from verseir.tables import LEADERBOARD, REGISTERS
 
@@ -30,6 +30,10 @@ def query_matrices(per_query: pl.DataFrame) -> Iterator[tuple[tuple[str, ...], p
         yield key, wide.sort("query_id")
 
 
+#: Why a measure over judged poems alone says nothing.
+NOTHING_TO_TELL_APART = "every judged poem of the set is relevant: there is nothing to tell it apart from"
+
+
 def means(
     per_query: pl.DataFrame, queries: pl.DataFrame, qrels: pl.DataFrame, resamples: int, seed: int
 ) -> pl.DataFrame:
@@ -47,11 +51,14 @@ def means(
         inside = pl.col("query_set") == query_set
         clusters = clusters_of(wide["query_id"].to_list(), queries.filter(inside), qrels.filter(inside))
         columns = wide.columns[1:]
+        all_relevant = not len(qrels.filter(inside & (pl.col("grade") < RELEVANT)))
         interval = bootstrap_means(wide.select(columns).to_numpy(), clusters, resamples, seed)
         for j, column in enumerate(columns):
             system, measure = column.split("\t")
             ends = (interval.mean[j], interval.low[j], interval.high[j])
             note = no_interval(len(wide), clusters) if math.isnan(interval.low[j]) else None
+            if all_relevant and parse_measure(measure).needs_judged:
+                note = NOTHING_TO_TELL_APART
             rows.append((corpus, query_set, mode, system, measure, len(wide), *ends, note))
     frame = pl.DataFrame(rows, schema=dict(LEADERBOARD.columns), orient="row")
     return frame.with_columns(pl.col("ci_low", "ci_high").fill_nan(None)).sort(CELL + COLUMN)

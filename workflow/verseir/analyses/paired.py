@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from verseir.analyses.clusters import clusters_of
-from verseir.analyses.contrasts import Outcome
+from verseir.analyses.contrasts import FLAT, NOTHING, Outcome
 from verseir.stats.bootstrap import bootstrap_means, cluster_sums
 from verseir.stats.holm import holm
 from verseir.stats.mcnemar import mcnemar_exact, tango_interval
@@ -21,8 +21,9 @@ from verseir.tables import Table
 
 #: Joins the names of a column; no name holds a tab.
 TAB = "\t"
+#: Differences of grades that are nearer to each other than this are the same.
+ALIKE = 1e-9
 TOO_FEW = "not estimable: fewer than two independent queries"
-FLAT = "interval not estimable: the difference does not vary"
 #: What every test in a table has.
 TESTED = {
     "estimate": pl.Float64,
@@ -149,40 +150,58 @@ def pairs_of(cell: Cell, mode: str, measure: str, lexical: Collection[str], fusi
 
 
 def compare_columns(
-    a: NDArray[np.float64], b: NDArray[np.float64], clusters: NDArray[np.int64] | None, draws: Draws
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    clusters: NDArray[np.int64] | None,
+    draws: Draws,
+    graded: bool = False,
 ) -> list[Outcome]:
-    """What ``contrasts.compare`` says of each column of ``a`` and ``b``, float64 [n, m], with shared draws."""
+    """What ``contrasts.compare`` says of each column of ``a`` and ``b``, with shared draws.
+
+    Args:
+        a: values float64 [n, m] of n queries.
+        b: those of the other systems, float64 [n, m].
+        clusters: int64 [n], the cluster of each query; None where all are independent.
+        draws: of the intervals and tests.
+        graded: whether the values are grades or means of grades. Grades are no hits and misses, though no others than 0
+            and 1 may occur: they are never tested as proportions, and a difference that does not vary has no interval.
+    """
     n, m = a.shape
     if n == 0:
         return [Outcome(math.nan, math.nan, math.nan, "none", math.nan, math.nan, "not estimable: no queries")] * m
     difference = a - b
     estimate = difference.mean(axis=0)
-    sums, _ = cluster_sums(difference, clusters)
+    sums, sizes = cluster_sums(difference, clusters)
     if len(sums) < 2:
         return [Outcome(float(value), math.nan, math.nan, "none", math.nan, math.nan, TOO_FEW) for value in estimate]
     binary = np.zeros(m, dtype=bool)
-    if clusters is None:
+    if clusters is None and not graded:
         binary = (((a == 0) | (a == 1)) & ((b == 0) | (b == 1))).all(axis=0)
     moved = np.count_nonzero(difference, axis=0) > 0
+    # Where no difference was seen none was measured either: an interval of zero width would lie.
+    measured = moved & (np.ptp(sums / sizes[:, None], axis=0) > ALIKE) if graded else moved
     found: dict[int, Outcome] = {}
     for j in np.flatnonzero(binary):
         only_a, only_b = int((difference[:, j] > 0).sum()), int((difference[:, j] < 0).sum())
         low, high = tango_interval(only_a, only_b, n)
         p = mcnemar_exact(only_a, only_b)
         found[int(j)] = Outcome(float(estimate[j]), low, high, "McNemar exact", p, math.nan, _alike(moved[j]))
-    graded = np.flatnonzero(~binary)
-    if len(graded):
-        interval = bootstrap_means(difference[:, graded], clusters, draws.resamples, draws.seed)
-        flipped = sign_flip(difference[:, graded], clusters, draws.flips, draws.seed)
-        p_t = _paired_t(sums[:, graded])
+    others = np.flatnonzero(~binary)
+    if len(others):
+        interval = bootstrap_means(difference[:, others], clusters, draws.resamples, draws.seed)
+        flipped = sign_flip(difference[:, others], clusters, draws.flips, draws.seed)
+        p_t = _paired_t(sums[:, others])
         suffix = "" if clusters is None else " by poem"
-        for k, j in enumerate(graded):
-            # Where no difference was seen none was measured either: an interval of zero width would lie.
-            ends = (float(interval.low[k]), float(interval.high[k])) if moved[j] else (math.nan, math.nan)
+        for k, j in enumerate(others):
+            ends = (_end(interval.low[k]), _end(interval.high[k])) if measured[j] else (math.nan, math.nan)
             test = ("exact sign-flip" if flipped.exact[k] else "sign-flip") + suffix
             note = FLAT if moved[j] and math.isnan(ends[0]) else _alike(moved[j])
             found[int(j)] = Outcome(float(estimate[j]), *ends, test, float(flipped.p[k]), float(p_t[k]), note)
     return [found[j] for j in range(m)]
+
+
+def _end(end: float) -> float:
+    return 0.0 if abs(end) < NOTHING else float(end)
 
 
 def _alike(moved: bool) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,13 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from verseir.analyses.contrasts import Outcome
-from verseir.analyses.judged import ABOUTNESS, DIGITS, Matrix, by_gaps, matrices
-from verseir.analyses.paired import FLAT, Draws, Pair, compare_columns, independent, notes, tested
-from verseir.analyses.thematic_scores import THEMATIC_CONTRASTS
+from verseir.analyses.judged import ABOUTNESS, DIGITS, Matrix, by_gaps, empty_places, matrices
+from verseir.analyses.paired import Draws, Pair, compare_columns, independent, notes, tested
+from verseir.analyses.thematic_scores import THEMATIC_CONTRASTS, Shown, shown
 from verseir.judging.rubrics import OVERALL, Rubric
 
 #: The aspects that are tested; the others are described.
 TESTED = (OVERALL, ABOUTNESS)
+UNJUDGED = "not estimable: nothing was judged of both"
 
 
 class _Compared(NamedTuple):
@@ -32,12 +32,14 @@ def thematic_contrasts(
     rubrics: Mapping[str, Rubric],
     lexical: Collection[str],
     fusions: Collection[str],
+    k: int,
     draws: Draws,
 ) -> pl.DataFrame:
     """The THEMATIC_CONTRASTS table: each lexical system against every other, by the overall score and by aboutness.
 
-    Each pair is compared on the queries for which both systems have a value. A family is one judge, corpus, query set,
-    mode and aspect.
+    Each pair is compared on the queries for which both systems have a value. The values are grades, whichever grades
+    occur; those of a scale of 0 and 1 are hits and misses. Where one left places empty, the note says how many,
+    and what each has on the places that it filled. A family is one judge, corpus, query set, mode and aspect.
 
     Args:
         per_query: a JUDGED_PER_QUERY table.
@@ -45,25 +47,39 @@ def thematic_contrasts(
         rubrics: judge -> its rubric.
         lexical: the systems that match words.
         fusions: the systems that fuse others.
+        k: places that count.
         draws: of the intervals and tests.
     """
     rows: list[dict[str, Any]] = []
-    for matrix in matrices(per_query, queries):
+    shares = shown(per_query, rubrics, k)
+    for matrix, judge in _judged(per_query, queries):
         compared = [
             _Compared(judge, aspect, pair)
-            for judge, aspect in matrix.judge_aspects()
-            if aspect in TESTED
+            for by, aspect in matrix.judge_aspects()
+            if by == judge and aspect in TESTED
             for pair in thematic_pairs(matrix.of(judge, aspect), lexical, fusions)
         ]
-        for one, n, outcome in _outcomes(matrix, compared, rubrics, draws):
+        graded = set(rubrics[judge].scale) != {0, 1}
+        for one, n, outcome in _outcomes(matrix, compared, graded, draws):
             place = f"{matrix.corpus}/{matrix.query_set}/{matrix.mode}"
             few = f"{n} of {len(matrix.values)} queries have a value of both" if n < len(matrix.values) else ""
             named = {"family": f"thematic/{one.judge}/{place}/{one.aspect}", "corpus": matrix.corpus}
             named |= {"query_set": matrix.query_set, "mode": matrix.mode, "judge": one.judge, "aspect": one.aspect}
             test = outcome.test.replace("by poem", "by theme")  # what clusters here are edits of one theme
-            found = outcome._asdict() | {"test": test, "note": notes(outcome.note, few, one.pair.note)}
-            rows.append(named | {"a": one.pair.a, "b": one.pair.b, "n": n} | found)
+            at = (matrix.corpus, matrix.query_set, matrix.mode, one.judge, one.aspect)
+            empty = _shown_apart(one.pair, shares[*at, one.pair.a], shares[*at, one.pair.b])
+            note = notes(outcome.note if n else UNJUDGED, few, *empty, one.pair.note)
+            named |= {"a": one.pair.a, "b": one.pair.b}
+            rows.append(named | {"n": n} | outcome._asdict() | {"test": test, "note": note})
     return tested(rows, THEMATIC_CONTRASTS, THEMATIC_CONTRASTS.unique)
+
+
+def _shown_apart(pair: Pair, a: Shown, b: Shown) -> list[str]:
+    """What a reader must know where a difference is one of empty places too."""
+    told = [empty_places(a.empty_at_k, f"{pair.a}'s"), empty_places(b.empty_at_k, f"{pair.b}'s")]
+    if any(told) and a.mean_shown is not None and b.mean_shown is not None:
+        told.append(f"of what they show, {pair.a} has {a.mean_shown:.2f} and {pair.b} {b.mean_shown:.2f}")
+    return told
 
 
 def thematic_pairs(
@@ -94,39 +110,29 @@ def _any(column: NDArray[np.float64]) -> bool:
     return bool((~np.isnan(column)).any())
 
 
+def _judged(per_query: pl.DataFrame, queries: pl.DataFrame) -> Iterator[tuple[Matrix, str]]:
+    """Each matrix with each of its judges."""
+    for matrix in matrices(per_query, queries):
+        for judge in sorted({judge for judge, _ in matrix.judge_aspects()}):
+            yield matrix, judge
+
+
 def _outcomes(
-    matrix: Matrix, compared: list[_Compared], rubrics: Mapping[str, Rubric], draws: Draws
+    matrix: Matrix, compared: list[_Compared], graded: bool, draws: Draws
 ) -> list[tuple[_Compared, int, Outcome]]:
     """Each pair, on how many queries it was compared, and what was found. The same gaps share their draws."""
     if not compared:
         return []
     a, b = (
-        np.column_stack(
-            [_graded(matrix, one, system, rubrics[one.judge]) for one, system in zip(compared, side, strict=True)]
-        )
+        matrix.values[
+            :, [matrix.columns[one.judge, one.aspect, system] for one, system in zip(compared, side, strict=True)]
+        ]
         for side in ([one.pair.a for one in compared], [one.pair.b for one in compared])
     )
     found: dict[int, tuple[int, Outcome]] = {}
     for rows, columns in by_gaps(~np.isnan(a) & ~np.isnan(b)):
         clusters = None if matrix.clusters is None else independent(matrix.clusters[rows])
         first, second = a[rows][:, columns], b[rows][:, columns]
-        for i, (j, outcome) in enumerate(
-            zip(columns.tolist(), compare_columns(first, second, clusters, draws), strict=True)
-        ):
-            found[j] = len(first), _without_width(outcome, first[:, i] - second[:, i])
+        outcomes = compare_columns(first, second, clusters, draws, graded)
+        found |= {j: (len(first), outcome) for j, outcome in zip(columns.tolist(), outcomes, strict=True)}
     return [(one, *found[j]) for j, one in enumerate(compared)]
-
-
-def _graded(matrix: Matrix, one: _Compared, system: str, rubric: Rubric) -> NDArray[np.float64]:
-    """The values of a system, moved above 1 unless the scale is 0 and 1: a mean grade of 1 is no success."""
-    values = matrix.values[:, matrix.columns[one.judge, one.aspect, system]]
-    return values if set(rubric.scale) == {0, 1} else values + (2 - min(rubric.scale))
-
-
-def _without_width(outcome: Outcome, difference: NDArray[np.float64]) -> Outcome:
-    """No interval where every query differs alike: a difference of grades is no proportion either."""
-    if not len(difference) or outcome.test.startswith("McNemar") or not difference.any():
-        return outcome
-    if np.ptp(difference) > 1e-9 or math.isnan(outcome.ci_low):
-        return outcome
-    return outcome._replace(ci_low=math.nan, ci_high=math.nan, note=notes(outcome.note, FLAT) or "")

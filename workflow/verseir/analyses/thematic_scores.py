@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from verseir.analyses.clusters import no_interval
-from verseir.analyses.judged import ABOUTNESS, DIGITS, Judged, Matrix, by_gaps, item_scores, matrices
+from verseir.analyses.judged import ABOUTNESS, DIGITS, Judged, Matrix, by_gaps, empty_places, item_scores, matrices
 from verseir.analyses.paired import independent, notes, tidy
 from verseir.judging.rubrics import OVERALL, Rubric
 from verseir.layout import Run
@@ -50,14 +50,17 @@ THEMATIC_MEANS = define(
         "k": pl.Int64,
         "n_queries": pl.Int64,
         "judged_at_k": pl.Float64,
+        "empty_at_k": pl.Float64,
         "mean": pl.Float64,
         "ci_low": pl.Float64,
         "ci_high": pl.Float64,
         "rank": pl.Float64,
         "n_systems": pl.Int64,
+        "n_shown": pl.Int64,
+        "mean_shown": pl.Float64,
         "note": pl.String,
     },
-    nullable="judged_at_k mean ci_low ci_high rank note",
+    nullable="judged_at_k mean ci_low ci_high rank mean_shown note",
     unique="corpus query_set mode judge aspect system",
 )
 THEMATIC_CONTRASTS = define(
@@ -192,7 +195,9 @@ def thematic_means(
     """The THEMATIC_MEANS table: BCa intervals over queries, and the place of each system, 1 for the highest mean.
 
     Tied systems share their mean rank; ``n_systems`` is how many have a mean. ``judged_at_k`` is the share of the
-    places filled, over all queries of the set, that the judge scored.
+    places filled, over all queries of the set, that the judge scored. ``mean_shown`` is the mean score of those
+    places alone, ``n_shown`` of them: a system that shows little and shows it well has a low mean for the places that
+    it leaves empty, ``empty_at_k`` of all.
 
     Args:
         per_query: a JUDGED_PER_QUERY table.
@@ -203,7 +208,7 @@ def thematic_means(
         seed: of the bootstrap.
     """
     rows: list[dict[str, Any]] = []
-    shares = _shares(per_query, k)
+    shares = shown(per_query, rubrics, k)
     for matrix in matrices(per_query, queries):
         found = _intervals(matrix, resamples, seed)
         for judge, aspect in matrix.judge_aspects():
@@ -213,9 +218,9 @@ def thematic_means(
             place = {"corpus": matrix.corpus, "query_set": matrix.query_set, "mode": matrix.mode, "judge": judge}
             ranked = {"rubric": rubrics[judge].name, "kind": kinds[aspect], "n_systems": int((~np.isnan(places)).sum())}
             for rank, (system, j) in zip(places, systems.items(), strict=True):
-                at_k, empty = shares[*place.values(), aspect, system]
-                told = notes(found[j]["note"], f"{empty:.0%} of its places are empty" if empty else "")
-                cell = place | ranked | {"aspect": aspect, "system": system, "k": k, "judged_at_k": at_k}
+                share = shares[*place.values(), aspect, system]
+                told = notes(found[j]["note"], empty_places(share.empty_at_k, "its"))
+                cell = place | ranked | {"aspect": aspect, "system": system, "k": k} | share._asdict()
                 rows.append(cell | found[j] | {"rank": float(rank), "note": told})
     return tidy(pl.DataFrame(rows, schema=dict(THEMATIC_MEANS.columns))).sort(THEMATIC_MEANS.unique)
 
@@ -261,11 +266,34 @@ _JUDGED_AT_K = pl.col("n_judged").sum() / (pl.col("k") - pl.col("n_empty")).sum(
 _EMPTY_AT_K = pl.col("n_empty").sum() / pl.col("k").sum()
 
 
-def _shares(per_query: pl.DataFrame, k: int) -> dict[tuple[str, ...], tuple[float, float]]:
-    """judged_at_k and empty_at_k by corpus, query set, mode, judge, aspect and system."""
+class Shown(NamedTuple):
+    """What a system put first, over all queries: shares of its places, and the mean score of those that were scored."""
+
+    judged_at_k: float | None
+    empty_at_k: float
+    n_shown: int
+    mean_shown: float | None
+
+
+def shown(per_query: pl.DataFrame, rubrics: Mapping[str, Rubric], k: int) -> dict[tuple[str, ...], Shown]:
+    """``Shown`` by corpus, query set, mode, judge, aspect and system. Arguments as of ``thematic_means``."""
     key = ["corpus", "query_set", "mode", "judge", "aspect", "system"]
-    shares = per_query.with_columns(k=k).group_by(key).agg(at_k=_JUDGED_AT_K, empty=_EMPTY_AT_K)
-    return {tuple(row[:6]): row[6:] for row in shares.iter_rows()}
+    scales = [(judge, float(min(rubric.scale))) for judge, rubric in rubrics.items()]
+    lowest = pl.DataFrame(scales, schema={"judge": pl.String, "lowest": pl.Float64}, orient="row")
+    filled = pl.col("value") * (pl.col("n_judged") + pl.col("n_empty")) - pl.col("n_empty") * pl.col("lowest")
+    table = per_query.with_columns(k=k).join(lowest, on="judge")
+    # In one order: a sum must not hang on that of the rows.
+    shares = (
+        table.sort(JUDGED_PER_QUERY.unique)
+        .group_by(key, maintain_order=True)
+        .agg(
+            _JUDGED_AT_K.alias("judged_at_k"),
+            _EMPTY_AT_K.alias("empty_at_k"),
+            pl.col("n_judged").sum().alias("n_shown"),
+            (filled.sum() / pl.col("n_judged").sum()).round(DIGITS).fill_nan(None).alias("mean_shown"),
+        )
+    )
+    return {tuple(row[:6]): Shown(*row[6:]) for row in shares.iter_rows()}
 
 
 def pool_coverage(per_query: pl.DataFrame, k: int) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from verseir.judging.annotations import Judgeable, read_annotations
 from verseir.judging.judgement_files import Pooled, read_scores
 from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
-from verseir.judging.rubrics import read_rubric
+from verseir.judging.rubrics import Rubric, read_rubric
 from verseir.probes import known_item_probes
 from verseir.queries.chapters import chapter_queries
 from verseir.queries.load import QuerySet, cross_check, load_query_set
@@ -47,17 +47,20 @@ def run(args: argparse.Namespace) -> None:
     given = {name: spec for name, spec in sorted(args.query_sets.items()) if "path" in spec}
     query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
     faults += _bare_modes(corpora, args.corpora, args.modes)
-    faults += _probe_faults(corpora, args.query_sets)
-    faults += _chapter_faults(corpora, args.corpora, args.query_sets)
-    faults += _edit_faults(query_sets, args.query_sets)
+    drawn: dict[str, QuerySet | None] = {}
+    faults += _probe_faults(corpora, args.query_sets, drawn)
+    faults += _chapter_faults(corpora, args.corpora, args.query_sets, drawn)
+    faults += _edit_faults(query_sets | drawn, args.query_sets)
     faults += _stray_edits(query_sets, args.query_sets)
     faults += _audit_faults(corpora, args.corpora)
-    faults += _judging_faults(corpora, query_sets, args.query_sets, args.judging)
-    faults += _annotation_faults(corpora, query_sets, args.judging)
+    faults += _judging_faults(corpora, query_sets | drawn, args.query_sets, args.judging)
+    faults += _depth_faults(corpora, args.query_sets, args.judging)
+    faults += _annotation_faults(corpora, query_sets | drawn, args.judging)
     faults += _explaining_faults(args.corpora)
     if args.published:
         faults += _published_faults(Path(args.published))
     faults += _absent_encoders(args.encoders)
+    faults += _absent_models(args.corpora, args.query_sets, args.judging)
     for name, query_set in query_sets.items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
         if query_set is not None and searched:
@@ -115,24 +118,66 @@ def _absent_encoders(entries: list[dict]) -> Iterator[Fault]:
             yield Fault(f"system {entry['name']}", 0, "", str(error.args[0]), error.hint)
 
 
-def _probe_faults(corpora: dict[str, Corpus | None], query_sets: dict) -> Iterator[Fault]:
-    """Probes that cannot be drawn from their corpus."""
+def _absent_models(corpora: dict, query_sets: dict, judging: dict) -> Iterator[Fault]:
+    """Language models to be run on this machine that are not on it, and that no hub answers for."""
+    asked = {f"corpora.{name}": spec.get("explanations", {}) for name, spec in corpora.items()}
+    parts = {
+        f"{name}.explanations.{source}": given
+        for name, by_source in asked.items()
+        for source, given in by_source.items()
+        if isinstance(given, dict)
+    }
+    parts |= {f"query_sets.{name}.edit": spec["edit"] for name, spec in query_sets.items() if "edit" in spec}
+    parts |= {f"judging.judges.{name}": judge for name, judge in judging.get("judges", {}).items()}
+    found: dict[tuple[str, str], str] = {}
+    for field, model in sorted((field, part["model"]) for field, part in parts.items() if "model" in part):
+        if "path" in model:
+            if not Path(model["path"]).expanduser().is_dir():
+                hint = "the folder of a model, with its config.json"
+                yield Fault(model["path"], 0, f"{field}.model.path", "is not a folder", hint)
+            continue
+        place = model["hub"], model["revision"]
+        if place not in found:
+            found[place] = _absence(*place)
+        if found[place]:
+            hint = f"where there is a network: hf download {place[0]} --revision {place[1]}; then take HF_HOME along"
+            yield Fault(f"model {place[0]}", 0, f"{field}.model.hub", found[place], hint)
+
+
+def _absence(hub: str, revision: str) -> str:
+    """Why a language model of a hub is not at hand; empty where it is."""
+    try:
+        require_at_hand({"name": hub, "hub": hub, "revision": revision, "weights": "safetensors", "remote_code": False})
+    except UserError as error:
+        return str(error.args[0]).splitlines()[-1].strip().removeprefix("hub: ")
+    return ""
+
+
+def _probe_faults(
+    corpora: dict[str, Corpus | None], query_sets: dict, drawn: dict[str, QuerySet | None]
+) -> Iterator[Fault]:
+    """Probes that cannot be drawn from their corpus; those that can go to ``drawn``."""
     for name, spec in sorted(query_sets.items()):
         corpus = corpora.get(spec.get("probe", {}).get("corpus", ""))
         if corpus is not None:
             try:
-                known_item_probes(corpus.poems, spec["probe"]["n"], spec["probe"].get("seed", 0))
+                asked = spec["probe"]
+                drawn[name] = QuerySet(name, *known_item_probes(corpus.poems, asked["n"], asked.get("seed", 0), name))
             except UserError as error:
                 yield Fault(f"query set {name}", 0, "probe.n", str(error.args[0]), error.hint)
 
 
-def _chapter_faults(corpora: dict[str, Corpus | None], specs: dict, query_sets: dict) -> Iterator[Fault]:
-    """Anthologies without chapters that hold a piece of the corpus."""
+def _chapter_faults(
+    corpora: dict[str, Corpus | None], specs: dict, query_sets: dict, drawn: dict[str, QuerySet | None]
+) -> Iterator[Fault]:
+    """Anthologies without chapters that hold a piece of the corpus; the queries of others go to ``drawn``."""
     for name, spec in sorted(query_sets.items()):
         corpus = corpora.get(spec.get("chapters", {}).get("corpus", ""))
         if corpus is not None:
             try:
-                chapter_queries(name, read_anthology(corpus.name, specs[corpus.name], Path()), corpus.poems["poem_id"])
+                anthology = read_anthology(corpus.name, specs[corpus.name], Path())
+                found = chapter_queries(name, anthology, corpus.poems["poem_id"])
+                drawn[name] = QuerySet(name, found.queries, found.qrels)
             except UserError as error:
                 yield Fault(f"query set {name}", 0, "chapters", str(error.args[0]), error.hint)
 
@@ -195,18 +240,43 @@ def _judging_faults(
     for judge in (judging.get("judges", {})[name] for name in sorted(judging.get("judges", {}))):
         try:
             rubric = read_rubric(Path(judge["rubric"]))
-            for name in judging["query_sets"] if "path" in judge else []:
-                read = query_sets.get(name)
-                for corpus in filter(None, (corpora.get(place) for place in sorted(corpora))):
-                    if read is not None and corpus.name in specs[name]["corpora"]:
-                        nothing = pl.DataFrame(schema=dict(POOL.columns))
-                        alone = pl.DataFrame(schema=dict(DUPLICATES.columns))
-                        pooled = Pooled(corpus.name, name, nothing, corpus.poems, read.queries, alone)
-                        read_scores(Path(judge["path"]), judge["path"], pooled, rubric)
+            if "path" in judge:
+                judged = [(corpora.get(corpus), query_sets.get(name)) for corpus, name in _judged(specs, judging)]
+                yield from _score_faults(judge["path"], rubric, judged)
         except InputFaults as found:
             yield from found.faults
         except UserError as error:
             yield Fault(judge["rubric"], 0, "", str(error.args[0]), error.hint)
+
+
+def _judged(specs: dict, judging: dict) -> list[tuple[str, str]]:
+    """(corpus, query set) for each pool that is judged."""
+    return [(corpus, name) for name in judging.get("query_sets", []) for corpus in sorted(specs[name]["corpora"])]
+
+
+def _score_faults(file: str, rubric: Rubric, judged: list[tuple[Corpus | None, QuerySet | None]]) -> Iterator[Fault]:
+    """A file of scores of which no row is about anything that is judged. Raises InputFaults for what else is wrong."""
+    nothing, alone = pl.DataFrame(schema=dict(POOL.columns)), pl.DataFrame(schema=dict(DUPLICATES.columns))
+    n_rows, unread = 0, False
+    for corpus, query_set in judged:
+        if corpus is None or query_set is None:
+            unread = True
+            continue
+        pooled = Pooled(corpus.name, query_set.name, nothing, corpus.poems, query_set.queries, alone)
+        n_rows += read_scores(Path(file), file, pooled, rubric).n_outside
+    if judged and not unread and not n_rows:
+        places = ", ".join(f"{corpus.name}/{query_set.name}" for corpus, query_set in judged if corpus and query_set)
+        hint = f"judged are (corpus/query set): {places}"
+        yield Fault(file, 0, "query_set", "no row is of a corpus and query set that the study judges", hint)
+
+
+def _depth_faults(corpora: dict[str, Corpus | None], specs: dict, judging: dict) -> Iterator[Fault]:
+    """Corpora with fewer poems than are judged of each ranked list."""
+    for name in sorted({corpus for corpus, _ in _judged(specs, judging)}):
+        corpus = corpora.get(name)
+        if corpus is not None and len(corpus.poems) < judging["depth"]:
+            problem = f"{judging['depth']} poems of each list are to be judged, but the corpus has {len(corpus.poems)}"
+            yield Fault(f"corpus {name}", 0, "judging.depth", problem, f"judging.depth: {len(corpus.poems)}, or fewer")
 
 
 def _annotation_faults(

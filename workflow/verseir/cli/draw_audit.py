@@ -29,8 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     guidelines = read_guidelines(args.guidelines)
-    explanations = pl.concat([read_table(path, EXPLANATIONS) for path in args.explanations])
+    tables = [(path, read_table(path, EXPLANATIONS)) for path in args.explanations]
+    explanations = pl.concat([table for _, table in tables])
     own = explanations.filter(pl.col("source") == args.source).sort("poem_id", "verse_index")
+    for path in (path for path, table in tables if table.is_empty() and Path(path).stem == args.source):
+        if own.is_empty():  # a table of its own, which a language model was to fill
+            raise UserError(
+                f"the language model of the source '{args.source}' wrote no explanation that could be used",
+                f"see what it said in {Path(path).with_suffix('.rejects.csv')}",
+            )
     twice = own.filter(pl.struct("poem_id", "verse_index").is_duplicated())
     if len(twice):
         poem_id, index = twice.row(0)[:2]

@@ -44,8 +44,9 @@ def run(args: argparse.Namespace) -> None:
         "rubric": rubric.name,
         "source": file,
     }
-    row = judging_row(named, counts(imported.judged, len(pool)))
-    write_table(judgements(imported.judged, args.judge, rubric.ids), args.output, JUDGEMENTS)
+    table = judgements(imported.judged, args.judge, rubric.ids)
+    row = judging_row(named, counts(imported.judged, len(pool)), table)
+    write_table(table, args.output, JUDGEMENTS)
     write_table(row, args.tally, JUDGING)
     print(told(row.row(0, named=True)))
     print(

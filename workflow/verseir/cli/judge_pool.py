@@ -4,7 +4,7 @@ import argparse
 import json
 
 from verseir.judging.judge import judge
-from verseir.judging.judgements import JUDGEMENTS, JUDGING, judging_row, told
+from verseir.judging.judgements import JUDGEMENTS, JUDGING, STATUSES, judging_row, told
 from verseir.judging.models import model_of
 from verseir.judging.pool import POOL
 from verseir.judging.rubrics import read_rubric
@@ -45,7 +45,13 @@ def run(args: argparse.Namespace) -> None:
         "completion_tokens": model.tally.total_completion_tokens,
         "cost": model.cost,
     }
-    row = judging_row(named, counts | tokens)
+    row = judging_row(named, counts | tokens, judgements)
     write_table(judgements, args.output, JUDGEMENTS)
     write_table(row, args.tally, JUDGING)
-    print(f"{told(row.row(0, named=True))}\n  {model.tally}")
+    print(f"{told(row.row(0, named=True))}\n  {model.tally}{model.tally.advice('judge_pool')}")
+    n_asked = sum(counts[status] for status in STATUSES)
+    if n_asked and not counts["answered"]:
+        print(
+            f"warning: {args.judge} answered about none of {n_asked} items of {args.corpus}, {args.query_set}: nothing "
+            "will be scored by it; see the model, the rubric and max_tokens"
+        )

@@ -3,10 +3,12 @@
 import argparse
 import json
 
+from verseir.atomic import write_text
 from verseir.formats import count
 from verseir.judging.pool import POOL, pool
+from verseir.judging.sheets import csv_text, shown_items
 from verseir.layout import runs
-from verseir.tables import DUPLICATES, RUN, read_table, write_table
+from verseir.tables import DUPLICATES, POEMS, QUERIES, RUN, read_table, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duplicates", required=True)
     parser.add_argument("--depth", required=True, type=int, help="ranks of each run that are pooled")
     parser.add_argument("--seed", required=True, type=int)
+    parser.add_argument("--queries", required=True)
+    parser.add_argument("--poems", required=True)
+    parser.add_argument("--verses", required=True, type=int, help="verses of a poem in the table for reading")
     parser.add_argument("--output", required=True)
+    parser.add_argument("--csv", required=True, help="the same with texts, for judges of one's own")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -25,7 +31,11 @@ def run(args: argparse.Namespace) -> None:
     frames = (read_table(one.path(f"{args.results}/runs"), RUN) for one in pooled)
     duplicates = read_table(args.duplicates, DUPLICATES)
     table = pool(frames, duplicates, args.corpus, args.query_set, args.depth, args.seed)
+    shown = shown_items(table, read_table(args.queries, QUERIES), read_table(args.poems, POEMS), args.verses)
     write_table(table, args.output, POOL)
+    ids = table.sort("place").select("item_id", "query_id", "poem_id").iter_rows()
+    rows = [(*names, *(part.text for part in item.parts)) for names, item in zip(ids, shown, strict=True)]
+    write_text(args.csv, csv_text(("item_id", "query_id", "poem_id", "query", "poem"), rows))
     of_query = sorted(table["query_id"].value_counts()["count"].to_list())
     spread = f"; {of_query[0]} to {of_query[-1]} a query" if of_query else ""
     print(

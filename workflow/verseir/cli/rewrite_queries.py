@@ -28,4 +28,4 @@ def run(args: argparse.Namespace) -> None:
     write_table(edited.queries, args.output_queries, QUERIES)
     write_table(edited.qrels, args.output_qrels, QRELS)
     write_table(edited.rejects, args.output_rejects, REJECTS)
-    print(f"{args.name}: {edited}\n  {model.tally}")
+    print(f"{args.name}: {edited}\n  {model.tally}{model.tally.advice('rewrite_queries')}")

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     values = judged_per_query(searched, ids, read_duplicates(args.duplicates), judged, args.depth)
     means = thematic_means(values, queries, rubrics, args.depth, args.resamples, args.seed)
     draws = Draws(args.resamples, args.flips, args.seed)
-    contrasts = thematic_contrasts(values, queries, rubrics, args.lexical, args.fusions, draws)
+    contrasts = thematic_contrasts(values, queries, rubrics, args.lexical, args.fusions, args.depth, draws)
     tallies = [pl.DataFrame(schema=dict(JUDGING.columns)), *(read_table(path, JUDGING) for path in args.tallies)]
     write_table(values, args.per_query, JUDGED_PER_QUERY)
     write_table(means, args.means, THEMATIC_MEANS)

@@ -3,6 +3,7 @@
 import argparse
 import json
 
+from verseir.faults import UserError
 from verseir.judging.explain import EXPLANATION_REJECTS, explain
 from verseir.judging.models import model_of
 from verseir.judging.prompts import read_prompt
@@ -24,8 +25,15 @@ def run(args: argparse.Namespace) -> None:
     poems = read_table(args.poems, POEMS)
     model = model_of(args.spec)
     explained = explain(poems, args.source, prompt, model, args.spec.get("poems"), args.seed)
+    advice = model.tally.advice("write_explanations")
+    if explained.n_verses and explained.explanations.is_empty():
+        raise UserError(
+            f"explanations.{args.source}: no verse of {args.corpus} got an explanation from {model.name}: "
+            f"{explained.summary}{advice}",
+            hint="see the prompt, max_tokens and the model",
+        )
     write_table(explained.explanations, args.output, EXPLANATIONS)
     write_table(explained.rejects, args.rejects, EXPLANATION_REJECTS)
-    print(f"{args.corpus}, {args.source}: {explained}\n  {model.tally}")
+    print(f"{args.corpus}, {args.source}: {explained}\n  {model.tally}{advice}")
     if model.cost is not None:
         print(f"  cost {model.cost:.4f}")

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from verseir.corpora.model import Record
-from verseir.faults import Fault, closest
-from verseir.rows import Row, first_forbidden, json_type, read_rows
+from verseir.faults import Fault, closest, shown
+from verseir.rows import Row, first_forbidden, json_type, read_rows, whole_number
 from verseir.tables import EXPLANATIONS, read_table
 
 
@@ -69,10 +69,9 @@ def _explanation(
         fault("text", f"{found}, expected the text of an explanation", "give it, or take the row out")
     elif code := first_forbidden([text.replace("\n", " ")]):
         fault(name, f"holds the character {code}", "take it out")
-    if isinstance(index, str) and index.strip().isdecimal():  # a cell of a table
-        index = int(index)
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        found = "is missing" if "verse_index" not in row.values else f"is {index!r}"
+    given, index = index, whole_number(index)
+    if index is None or index < 0:
+        found = "is missing" if "verse_index" not in row.values else f"is {shown(repr(given))}"
         fault("verse_index", f"{found}, expected a whole number from 0", "0 is the first verse of the poem")
         index = None
     if not isinstance(poem_id, str) or not poem_id:

@@ -17,7 +17,7 @@ from verseir.corpora.fields import VerseSplitter, new_record
 from verseir.corpora.hub import source_file
 from verseir.corpora.model import TEXT_FIELDS, PartlyRead, Record
 from verseir.faults import Fault
-from verseir.rows import Row, read_delimited, rename
+from verseir.rows import Row, read_delimited, rename, whole_number
 
 _EXPLANATION = "explanation:"
 
@@ -92,10 +92,11 @@ def _in_order(rows: list[Row], label: str, faults: list[Fault]) -> list[Row]:
     numbers = []
     for row in rows:
         text = row.values["verse_index"].strip()
-        if not text.isdecimal():
+        number = whole_number(text)
+        if number is None:
             faults.append(Fault(label, row.line, "verse_index", f"'{text}' is not a whole number", hint))
             return rows
-        numbers.append(int(text))
+        numbers.append(number)
     ordered = sorted(zip(numbers, rows, strict=True), key=lambda item: (item[0], item[1].line))
     for expected, (number, row) in enumerate(ordered, min(ordered[0][0], 1)):
         if number != expected:

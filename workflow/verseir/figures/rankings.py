@@ -20,7 +20,7 @@ from verseir.figures.panels import (
     wrapped,
 )
 from verseir.figures.style import SETTINGS, Look, label
-from verseir.formats import interval, signed
+from verseir.formats import interval, known, signed
 from verseir.palette import INK, SERIES
 
 if TYPE_CHECKING:
@@ -90,10 +90,12 @@ def plot_rankings(dissociation: pl.DataFrame, moves: pl.DataFrame, base_mode: st
 
 
 def _tau(row: Mapping[str, Any] | None) -> str:
-    """``τ = +0.24 [-0.11, +0.51]``, or why there is none."""
+    """``τ = +0.24 [-0.11, +0.51]``, or why there is none, or no interval."""
     if row is None or row["tau"] is None:
         return f"τ {(row or {}).get('note') or 'not estimable'}"
     ends = interval(row["ci_low"], row["ci_high"], 2, sign=True)
+    if not known(row["ci_low"], row["ci_high"]):
+        ends = f"({(row['note'] or ends).replace('interval not estimable', 'no interval')})"
     return f"τ = {signed(row['tau'], 2)} {ends}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,19 @@ from typing import Any
 
 import polars as pl
 
-from verseir.faults import Fault, InputFaults, closest
+from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging.pool import item_id
-from verseir.rows import FORBIDDEN, Row, json_type, read_rows
+from verseir.rows import (
+    FORBIDDEN,
+    Row,
+    as_found,
+    is_delimited,
+    json_type,
+    read_rows,
+    starts_formula,
+    unescaped,
+    whole_number,
+)
 from verseir.tables import define
 
 #: The scale of all annotations.
@@ -32,11 +43,9 @@ ANNOTATIONS = define(
 )
 #: Names that tables give to annotators together, so no annotator can have them.
 RESERVED = ("all", "mean of annotators")
-#: Spreadsheets and data frames write a whole number so too.
-_WHOLE = re.compile(r"(\d+)(\.0*)?")
+#: The longest name of an annotator, in characters: it stands in tables and figures.
+LONGEST_NAME = 80
 _ITEM_ID = re.compile("i[0-9a-f]{12}")
-#: What a spreadsheet keeps before a text that it is not to take for a formula.
-_QUOTE = "'"
 
 _Fault = Callable[[str, str, str], None]
 
@@ -93,19 +102,21 @@ class _Items:
             if _ITEM_ID.fullmatch(name) and not any(pair):
                 self.n_outside += 1
             else:
-                fault("item_id", f"no item '{name}' in this sheet", closest(name, self.pairs))
+                fault("item_id", f"no item '{shown(name)}' in this sheet", closest(name, self.pairs))
             return None
         for column, given, own in zip(("query_id", "poem_id"), pair, self.pairs[name], strict=True):
             if given and given != own:
-                fault(column, f"is '{given}', but item '{name}' is of '{own}'", "the rows may have been shifted")
+                fault(column, f"is '{shown(given)}', but item '{name}' is of '{own}'", "the rows may have been shifted")
                 return None
         return name
 
     def _by_pair(self, pair: tuple[str, str], fault: _Fault) -> str | None:
         if pair[0] not in self.of.query_ids:
-            fault("query_id", f"no query '{pair[0]}' in {self.of.query_set}", closest(pair[0], self.of.query_ids))
+            fault(
+                "query_id", f"no query '{shown(pair[0])}' in {self.of.query_set}", closest(pair[0], self.of.query_ids)
+            )
         elif pair[1] not in self.of.poem_ids:
-            fault("poem_id", f"no poem '{pair[1]}' in {self.of.corpus}", closest(pair[1], self.of.poem_ids))
+            fault("poem_id", f"no poem '{shown(pair[1])}' in {self.of.corpus}", closest(pair[1], self.of.poem_ids))
         else:
             name = self.ids.setdefault(pair, item_id(self.of.corpus, self.of.query_set, *pair))
             self.pairs[name] = pair
@@ -176,6 +187,8 @@ def _read_file(
     """Line, item, annotator, grade and remark of the graded rows of a file."""
     before = len(faults)
     rows = read_rows(path, label, faults)
+    if is_delimited(path):
+        rows = unescaped(rows, (*_NAMES, "annotator"))
     present = set[str]().union(*(row.values for row in rows))
     absent = _absent(present) if rows else []
     for name in absent:  # said once, not of each row
@@ -190,10 +203,10 @@ def _read_file(
         item, grade = known.named_by(row.values, fault), _grade(row.values.get("grade"), fault)
         if not _filled(row.values.get("grade")):
             continue
-        annotator = _annotator(row.values.get("annotator") if named else path.stem, fault)
+        who = annotator(row.values.get("annotator") if named else path.stem, fault)
         remark = _remark(row.values.get("remark"), fault)
-        if item is not None and grade is not None and annotator is not None:
-            graded.append((row.line, item, annotator, grade, remark))
+        if item is not None and grade is not None and who is not None:
+            graded.append((row.line, item, who, grade, remark))
     if not filled and len(faults) == before:
         faults.append(Fault(label, 0, "grade", "has no grade", "was the sheet saved before it was filled in?"))
     elif not graded and len(faults) == before and known.of.items is not None:
@@ -234,27 +247,42 @@ def _grade(value: Any, fault: _Fault) -> int | None:
     """A grade; None where the item was left open, and with a fault where it is no grade."""
     if not _filled(value):
         return None
-    text = value.strip().removeprefix(_QUOTE) if isinstance(value, str) else str(value)
-    whole = None if isinstance(value, bool) else _WHOLE.fullmatch(text)
-    if whole and int(whole[1]) in GRADES:
-        return int(whole[1])
-    shown = f"'{text}'" if isinstance(value, str | int | float) else json_type(value)
-    fault("grade", f"is {shown}, expected 0, 1 or 2", "leave it empty where the annotator could not decide")
+    grade = whole_number(value)
+    if grade in GRADES:
+        return grade
+    problem = f"{as_found(value)}, expected 0, 1 or 2"
+    fault("grade", problem, "leave it empty where the annotator could not decide")
     return None
 
 
-def _annotator(value: Any, fault: _Fault) -> str | None:
+def annotator(value: Any, fault: _Fault) -> str | None:
+    """The name of an annotator; None with a fault where ``value`` is none.
+
+    A name is one whichever way it is spelt: in Unicode's form NFC, without characters that show nothing (Cf, such as
+    direction marks), with one blank between its words.
+    """
+    hint = f"a text of at most {LONGEST_NAME} characters that begins with a letter or a digit"
     if not _filled(value):
         fault("annotator", "is missing, though other rows name one", "name who graded on every row, or on none")
         return None
-    text = " ".join(value.split()) if isinstance(value, str) else str(value)
-    if text in RESERVED:
-        fault("annotator", f"is '{text}', which stands for all annotators together", "give the annotator another name")
+    if not isinstance(value, str):
+        fault("annotator", f"is {json_type(value)}, expected a name", hint)
         return None
-    if FORBIDDEN.search(text):
-        fault("annotator", f"{text!r} holds a control character", "take it out")
-        return None
-    return text
+    visible = "".join(char for char in unicodedata.normalize("NFC", value) if unicodedata.category(char) != "Cf")
+    name = " ".join(visible.split())
+    if not name:
+        fault("annotator", "has no character that can be seen", hint)
+    elif name in RESERVED:
+        fault("annotator", f"is '{name}', which stands for all annotators together", "give the annotator another name")
+    elif FORBIDDEN.search(name):
+        fault("annotator", f"{shown(repr(name))} holds a control character", "take it out")
+    elif starts_formula(name):
+        fault("annotator", f"'{shown(name)}' begins as a formula, which a spreadsheet would run", hint)
+    elif len(name) > LONGEST_NAME:
+        fault("annotator", f"'{shown(name)}' has {len(name)} characters", hint)
+    else:
+        return name
+    return None
 
 
 def _remark(value: Any, fault: _Fault) -> str | None:

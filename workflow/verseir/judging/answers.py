@@ -2,7 +2,8 @@
 
 A question is a prompt (what the model is told to do) and named texts (data, never instructions). A sound answer is kept
 on disk under all that can change it, so a killed run goes on where it stopped, and a changed prompt, parameter or text
-asks again. A refusal and a malformed answer are not kept: the next run asks again.
+asks again. A refusal and a malformed answer are not kept: they are asked again when the step runs again. The step has
+succeeded, so Snakemake must be told to (``--forcerun``).
 """
 
 from __future__ import annotations
@@ -16,12 +17,26 @@ from pathlib import Path
 from typing import Any, Literal
 
 from verseir.atomic import write_text
+from verseir.judging.said import INVISIBLE, LONGEST_PAGE, shown
 
 #: Prices are for so many tokens.
 PER = 1_000_000
 
-#: What begins a tag, or looks like it.
-_TAG = re.compile(r"<(?=\s*/?\s*[A-Za-z])")
+_BLANKS = rf"[\s{INVISIBLE}]*"
+#: What begins a tag, or looks like it to a reader or a tokenizer: </poem>, ＜ /poem, <|im_end|>, [INST].
+_TAG = re.compile(
+    rf"[<＜﹤]{_BLANKS}(?:[/／⁄∕\\]{_BLANKS})*(?=[A-Za-zＡ-Ｚａ-ｚ])|[<＜﹤][{INVISIBLE}]*(?=[|｜])"
+    rf"|\[[{INVISIBLE}]*/?[{INVISIBLE}]*(?=[A-Z_]{{3,24}}\])"
+)
+_UNSEEN = re.compile(f"[{INVISIBLE}]")
+#: A reasoning model's thoughts. Its answer comes after them.
+_THOUGHTS = ("<think>", "</think>")
+#: An answer is searched no further than this: characters, and places where an object may begin.
+LONGEST_ANSWER, MOST_STARTS = 200_000, 200
+#: Levels of an object; what is nested deeper is no answer, and hard to write.
+DEEPEST = 64
+#: Tokens that a server may count for one answer.
+MOST_TOKENS = 1_000_000_000
 #: Half a character, which JSON can spell and no file can hold.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,6 +50,8 @@ class Answer:
         content: the answer as it came.
         prompt_tokens, completion_tokens: as the server, or the tokenizer of a local model, counts them.
         served_by: the model that spoke, as the server names it.
+
+    A key is in none of them.
     """
 
     status: Literal["answered", "refused", "malformed"]
@@ -50,7 +67,8 @@ class Tally:
     """How the questions to a model went, and their tokens: of those asked now, and of the answers kept from before.
 
     The totals are those of a run that was never killed: an answer counts once, whenever it was given. Tries that failed
-    are not in them, nor are the refused and malformed answers of an earlier run.
+    are not in them, nor are the refused and malformed answers of an earlier run. ``sample`` is the start of a malformed
+    answer.
     """
 
     asked: int = 0
@@ -61,6 +79,7 @@ class Tally:
     completion_tokens: int = 0
     kept_prompt_tokens: int = 0
     kept_completion_tokens: int = 0
+    sample: str = ""
 
     def add(self, answer: Answer) -> None:
         """Count an answer that was given now."""
@@ -95,6 +114,20 @@ class Tally:
             f"{self.asked} questions asked, {self.kept} answers were kept from before, {self.refused} refused, "
             f"{self.malformed} malformed, {self.total_prompt_tokens} + {self.total_completion_tokens} tokens, "
             f"of them {self.kept_prompt_tokens} + {self.kept_completion_tokens} from before"
+        )
+
+    def advice(self, rule: str) -> str:
+        """Lines on the refused and malformed answers and how to have them asked again; empty where there are none.
+
+        Args:
+            rule: that asks; it has succeeded, so Snakemake does not run it again by itself.
+        """
+        if not self.refused + self.malformed:
+            return ""
+        sample = f"\n  a malformed answer: {self.sample}" if self.sample else ""
+        return (
+            f"{sample}\n  refused and malformed answers are asked again by: snakemake ... --forcerun {rule} "
+            "(at temperature 0 a model may well say the same: see its prompt, max_tokens, or take another)"
         )
 
 
@@ -142,6 +175,8 @@ class Answers:
             for key, answer in ask(waiting):
                 found[key] = answer
                 tally.add(answer)
+        malformed = (found[key].content for key in keys if found[key].status == "malformed")
+        tally.sample = tally.sample or shown(next(malformed, ""), LONGEST_PAGE)
         self._counted.update(key for key, answer in found.items() if answer.status == "answered")
         return [found[key] for key in keys]
 
@@ -169,9 +204,9 @@ class Answers:
             record = json.loads(self._path(key).read_text(encoding="utf-8"))
             value, served_by = record["answer"], record.get("served_by")
             prompt_tokens, completion_tokens = (
-                int(record.get(f"{name}_tokens") or 0) for name in ("prompt", "completion")
+                count(record.get(f"{name}_tokens")) for name in ("prompt", "completion")
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         if not follows(value, schema):
             return None
@@ -182,33 +217,103 @@ class Answers:
         return self.folder / key[:2] / f"{key}.json"
 
 
+def count(number: Any) -> int:
+    """A number of tokens as a server gives it; 0 where it is no whole number from 0 to 1e9."""
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= MOST_TOKENS:
+        return 0
+    return int(number) if number == int(number) else 0
+
+
 def blocks(parts: Mapping[str, str]) -> str:
-    """Named texts as one message, each between tags with its name; what looks like a tag inside a text is not one."""
-    return "\n".join(f"<{name}>\n{_TAG.sub('‹', text)}\n</{name}>" for name, text in parts.items())
+    """Named texts as one message, each between tags with its name.
+
+    What looks like a tag or a control token of a model inside a text is broken, in spite of invisible characters in it.
+    Those elsewhere stay: joiners are part of how a script is written.
+    """
+    return "\n".join(f"<{name}>\n{_TAG.sub(_broken, text)}\n</{name}>" for name, text in parts.items())
+
+
+def _broken(begin: re.Match[str]) -> str:
+    return ("［" if begin[0].startswith("[") else "‹") + _UNSEEN.sub("", begin[0][1:])
 
 
 def read_content(content: str, schema: Mapping[str, Any]) -> Answer:
     """An answer from what was said: malformed where no object in it follows the schema."""
-    value = first_object(content, schema)
+    value = last_object(content, schema)
     return Answer("malformed", content=content) if value is None else Answer("answered", value, content)
 
 
-def first_object(content: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The first JSON object in ``content`` that follows the schema; prose, thoughts or a fence may be around it."""
-    decoder = json.JSONDecoder()
-    start = content.find("{")
+class _Twice(Exception):
+    """An object names a field twice: which value is meant?"""
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise _Twice
+    return fields
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def last_object(content: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The last JSON object in ``content`` that follows the schema; prose, thoughts or a fence may be around it.
+
+    The last, since what precedes an answer may be an example of its form, a draft, or a quotation from the text that
+    was to be judged. None where there is none, where an object names a field twice, or where the search would be long.
+    """
+    content = _without_thoughts(content)
+    if len(content) > LONGEST_ANSWER:
+        return None
+    decoder = json.JSONDecoder(object_pairs_hook=_fields, parse_constant=_no_number)
+    found, n_starts, start = None, 0, content.find("{")
     while start >= 0:
+        n_starts += 1
+        if n_starts > MOST_STARTS:
+            return None
         try:
             value, end = decoder.raw_decode(content, start)
-        except RecursionError:
+        except (RecursionError, _Twice):
             return None
         except ValueError:
             end = start + 1
         else:
-            if follows(value, schema) and not _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-                return value
+            if (
+                _shallow(value)
+                and follows(value, schema)
+                and not _SURROGATE.search(json.dumps(value, ensure_ascii=False))
+            ):
+                found = value
         start = content.find("{", end)
-    return None
+    return found
+
+
+def _without_thoughts(content: str) -> str:
+    """``content`` without what stands between the tags of thoughts, unless it begins as an answer does."""
+    if content.lstrip().startswith("{"):
+        return content
+    opening, closing = _THOUGHTS
+    kept, place = [], 0
+    while (start := content.find(opening, place)) >= 0 and (end := content.find(closing, start)) >= 0:
+        kept.append(content[place:start])
+        place = end + len(closing)
+    return "".join([*kept, content[place:]])
+
+
+def _shallow(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for part in level
+            if isinstance(part, dict | list)
+            for inner in (part.values() if isinstance(part, dict) else part)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def follows(value: Any, schema: Mapping[str, Any]) -> bool:

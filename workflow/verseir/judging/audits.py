@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from verseir.faults import UserError, closest
+from verseir.faults import UserError, closest, shown
 from verseir.judging.sheet_page import Answer, Item, Part, Question
 from verseir.judging.sheets import csv_text
 
@@ -65,7 +65,11 @@ def draw_verses(explanations: pl.DataFrame, source: str, n: int | None, seed: in
     """
     own = explanations.filter((pl.col("source") == source) & (pl.col("text").str.strip_chars() != ""))
     if own.is_empty():
-        raise UserError(f"no verse has an explanation '{source}'", closest(source, explanations["source"].unique()))
+        there = sorted(set(explanations["source"]))
+        told = f"they are from {', '.join(map(shown, there))}" if there else "there are no explanations at all"
+        if source in there:
+            told = "all of them are empty"
+        raise UserError(f"there is no explanation '{source}' to audit: {told}", closest(source, {*there} - {source}))
     hashed = [
         hashlib.sha256(f"{seed}\0{poem_id}\0{index}".encode()).hexdigest()
         for poem_id, index in own.select("poem_id", "verse_index").iter_rows()

@@ -2,45 +2,37 @@
 
 What failed for a while (429, 5xx, a time-out) is tried again. A refusal and a malformed answer are not: at temperature
 0 a model says the same again, and at any other a second try would take what it says by luck for what it says as a rule.
-They are counted, and asked again by the next run.
+They are counted, and asked again when the step runs again.
 """
 
 from __future__ import annotations
 
-import email.utils
-import json
 import os
-import random
 import re
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from verseir.faults import UserError
-from verseir.judging.answers import Answer, Answers, Tally, read_content
+from verseir.judging.answers import Answer, Answers, Tally
+from verseir.judging.completions import NoCompletion, SaidError, Torn, completion_in, read_completion
+from verseir.judging.failures import ClientError, Teller, Wait, declines, filtered, no_address, passes
+from verseir.judging.said import LONGEST_PAGE, Secret, shown
 from verseir.systems.progress import Progress
 from verseir.systems.sources import cache_folder
 
 if TYPE_CHECKING:
     import openai
-    from openai.types.chat import ChatCompletion
 
 #: Used for servers that want no key.
 NO_KEY = "none"
-#: Statuses after which the same request may succeed.
-PASSING = (408, 409, 425, 429)
-#: Codes of a refusal that comes as an HTTP error.
-FILTERED = ("content_filter", "content_policy_violation")
 
-#: Seconds that are waited at most before the next try, whatever the server asks for.
-LONGEST_WAIT = 60.0
-
-_SECRETS = re.compile(r"(?<=//)[^/@]*@|[?#].*")
+#: Parts of an address that may hold a secret: user and password, query, fragment.
+_SECRETS = re.compile(r"(?<=//)[^/?#]*@|[?#].*")
 
 
 @dataclass(frozen=True)
@@ -94,18 +86,22 @@ class ChatEndpoint:
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
-        address = urlsplit(self.settings.base_url)
-        if address.scheme not in ("http", "https") or not address.hostname:
-            raise UserError(
-                f"endpoint.base_url: '{self._shown}' is no address of a server",
-                hint="such as http://localhost:8000/v1",
-            )
+        try:
+            address = urlsplit(self.settings.base_url)
+            host = address.hostname or ""
+            sound = address.scheme in ("http", "https") and bool(re.fullmatch(r"\S+", host)) and address.port != 0
+        except ValueError:  # half an IPv6 address, or a port that no machine has
+            sound = False
+        if not sound:
+            raise self._no_address()
         self._key = os.environ.get(self.settings.key_variable, "").strip() or NO_KEY
         if not (self._key.isascii() and self._key.isprintable()):
             raise UserError(
                 f"the environment variable {self.settings.key_variable} holds characters that no key has",
                 hint="endpoint.key_variable names the variable that holds the key",
             )
+        self._secret = Secret("" if self._key == NO_KEY else self._key)
+        self._teller = Teller(self.settings, self._shown, self._secret, self._key != NO_KEY)
         self._takes_schema = True
         self._answers = Answers(self.folder, self.settings.model, self.settings.parameters)
 
@@ -161,10 +157,15 @@ class ChatEndpoint:
     def _client(self) -> openai.OpenAI:
         import openai  # takes about a second
 
-        # Retries are ours: the client's own end in errors that do not say how often it tried.
-        return openai.OpenAI(
-            base_url=self.settings.base_url, api_key=self._key, timeout=self.settings.timeout, max_retries=0
-        )
+        try:
+            # Retries are ours: the client's own end in errors that do not say how often it tried.
+            return openai.OpenAI(
+                base_url=self.settings.base_url, api_key=self._key, timeout=self.settings.timeout, max_retries=0
+            )
+        except Exception as error:
+            if no_address(error):
+                raise self._no_address() from None
+            raise
 
     def _answer(
         self,
@@ -174,24 +175,16 @@ class ChatEndpoint:
         schema: Mapping[str, Any],
         stopped: threading.Event,
     ) -> Answer:
-        """One answer, with what the server told of it: the model that spoke, and the tokens it counted."""
+        """One answer, with what the server told of it. The key is not in it, even if the server repeats it."""
         import openai
 
         try:
             completion = self._completion(client, prompt, message, schema, stopped)
-        except openai.APIStatusError as error:
-            if error.code in FILTERED:
+        except (openai.OpenAIError, SaidError, NoCompletion, Torn, ClientError) as error:
+            if filtered(error):
                 return Answer("refused")
-            raise self._failure(error) from None  # the server's own words may hold the key
-        except (openai.APIError, json.JSONDecodeError) as error:
-            raise self._failure(error) from None
-        usage = completion.usage
-        return replace(
-            read_answer(completion, schema),
-            prompt_tokens=(usage and usage.prompt_tokens) or 0,
-            completion_tokens=(usage and usage.completion_tokens) or 0,
-            served_by=completion.model,
-        )
+            raise self._teller.failure(error) from None  # the server's own words may hold the key
+        return read_completion(completion, schema, self._secret)
 
     def _completion(
         self,
@@ -200,7 +193,7 @@ class ChatEndpoint:
         message: str,
         schema: Mapping[str, Any],
         stopped: threading.Event,
-    ) -> ChatCompletion:
+    ) -> dict[str, Any]:
         """Ask with the schema as ``response_format``; without it from the first time that the server declines it."""
         import openai
 
@@ -210,122 +203,45 @@ class ChatEndpoint:
             try:
                 response_format = {"type": "json_schema", "json_schema": described}
                 return self._request(client, stopped, messages=messages, response_format=response_format)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if error.code in FILTERED:
+            except (openai.APIStatusError, SaidError) as error:
+                if not declines(error):
                     raise
             completion = self._request(client, stopped, messages=messages)
             self._takes_schema = False
             return completion
         return self._request(client, stopped, messages=messages)
 
-    def _request(self, client: openai.OpenAI, stopped: threading.Event, **body: Any) -> ChatCompletion:
+    def _request(self, client: openai.OpenAI, stopped: threading.Event, **body: Any) -> dict[str, Any]:
         """One completion, tried again after failures that pass."""
+        import openai
         import tenacity
-        from openai.types.chat import ChatCompletion
 
-        def request() -> Any:
-            return client.chat.completions.create(model=self.settings.model, **self.settings.parameters, **body)
+        def request() -> dict[str, Any]:
+            create = client.chat.completions.with_raw_response.create  # raw: its own reader expects sound answers
+            try:
+                response = create(model=self.settings.model, **self.settings.parameters, **body)
+            except openai.OpenAIError:
+                raise
+            except Exception as error:  # whatever an answer of any shape does to the client
+                raise ClientError(type(error).__name__) from error
+            return completion_in(response.content)
 
+        wait = Wait(self._teller)
         tries = tenacity.Retrying(
             retry=tenacity.retry_if_exception(passes),
-            wait=_Wait(self.settings.backoff),
+            wait=wait,
+            before_sleep=wait.tell,
             stop=tenacity.stop_after_attempt(self.settings.attempts) | tenacity.stop_when_event_set(stopped),
             sleep=tenacity.sleep_using_event(stopped),
             reraise=True,
         )
-        completion = tries(request)
-        if not isinstance(completion, ChatCompletion) or not isinstance(completion.choices, list):
-            raise UserError(
-                f"endpoint.base_url: what {self._shown} answered is no chat completion",
-                hint="the address of the API ends in /v1 as a rule",
-            )
-        return completion
+        return tries(request)
 
-    def _failure(self, error: Exception) -> UserError:
-        """What a user can do about an error that came back after all tries. Never holds the key."""
-        import openai
-
-        kept = "what was answered is kept: run again when it is mended"
-        tries = f"({self.settings.attempts} tries)"
-        name = f"endpoint.base_url: {self._shown}"
-        if isinstance(error, openai.APITimeoutError):
-            return UserError(
-                f"{name} did not answer in {self.settings.timeout:g} s {tries}", f"endpoint.timeout; {kept}"
-            )
-        if isinstance(error, json.JSONDecodeError):
-            return UserError(f"{name} answers with what is not JSON {tries}", f"see the log of the server; {kept}")
-        if not isinstance(error, openai.APIStatusError):
-            return UserError(f"{name} cannot be reached {tries}", f"is the server running? {kept}")
-        status = error.status_code
-        if status in (401, 403):
-            hint = f"the key is read from the environment variable {self.settings.key_variable} (endpoint.key_variable)"
-            return UserError(f"{name} refuses the key (HTTP {status})", hint)
-        said = " ".join(error.message.split())[:300]
-        if self._key != NO_KEY:
-            said = said.replace(self._key, "***")
-        if status == 404:
-            hint = f"is endpoint.model '{self.settings.model}' right, and does the address end in /v1?"
-            return UserError(f"{name} knows no such page or model (HTTP 404): {said}", hint)
-        if passes(error):
-            hint = f"wait, or lower endpoint.concurrency; {kept}"
-            return UserError(f"{name} fails with HTTP {status} {tries}: {said}", hint)
-        return UserError(f"{name} turns the request down (HTTP {status}): {said}", "check the settings of the endpoint")
+    def _no_address(self) -> UserError:
+        problem = f"endpoint.base_url: '{self._shown}' is no address of a server"
+        return UserError(problem, hint="such as http://localhost:8000/v1")
 
     @property
     def _shown(self) -> str:
         """The address without user, password or query, which may hold a secret."""
-        return _SECRETS.sub("", self.settings.base_url)
-
-
-class _Wait:
-    """Seconds before the next try: as long as the server asks for, else longer each time.
-
-    Never quite the same, so that those who were turned away together do not come back together.
-    """
-
-    def __init__(self, backoff: float):
-        from tenacity import wait_exponential_jitter
-
-        self.backoff = backoff
-        self.usual = wait_exponential_jitter(initial=backoff, max=LONGEST_WAIT, jitter=backoff)
-
-    def __call__(self, retry_state: Any) -> float:
-        error = retry_state.outcome.exception()
-        asked = seconds(getattr(getattr(error, "response", None), "headers", {}).get("retry-after", ""))
-        if asked is None:
-            return self.usual(retry_state)
-        return min(LONGEST_WAIT, asked) + random.uniform(0, self.backoff)
-
-
-def seconds(retry_after: str) -> float | None:
-    """How long a ``Retry-After`` header asks to wait: it holds seconds, or a date. None when it holds neither."""
-    if re.fullmatch(r"\d+(\.\d+)?", retry_after):
-        return float(retry_after)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return None
-
-
-def passes(error: BaseException) -> bool:
-    """Whether the same request may succeed a little later. A body that was cut off is an error of the JSON reader."""
-    import openai
-
-    if isinstance(error, openai.APIStatusError):
-        return error.status_code in PASSING or error.status_code >= 500
-    return isinstance(error, (openai.APIConnectionError, json.JSONDecodeError))
-
-
-def read_answer(completion: ChatCompletion, schema: Mapping[str, Any]) -> Answer:
-    """What a completion says. One that was cut for length is malformed, whatever it holds; an empty one is refused."""
-    if not completion.choices:
-        return Answer("refused")
-    choice = completion.choices[0]
-    content = (choice.message.refusal or choice.message.content or "").encode(errors="replace").decode()
-    if choice.finish_reason == "content_filter" or choice.message.refusal:
-        return Answer("refused", content=content)
-    if choice.finish_reason == "length":
-        return Answer("malformed", content=content)
-    if not content.strip():
-        return Answer("refused")
-    return read_content(content, schema)
+        return shown(_SECRETS.sub("", self.settings.base_url), LONGEST_PAGE)

@@ -50,16 +50,23 @@ class Explained:
     n_verses: int
     n_repeating: int
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """How the verses went."""
         statuses = self.rejects["status"].value_counts().sort("status")
         parts = [f"{self.n_verses} verses, {len(self.explanations)} explained"]
-        parts += [f"{count} {status}" for status, count in statuses.iter_rows()]
+        return ", ".join(parts + [f"{count} {status}" for status, count in statuses.iter_rows()])
+
+    def __str__(self) -> str:
+        told = self.summary
+        if alike := int(self.explanations["text"].is_duplicated().sum()):
+            told += f"\n  warning: {alike} explanations have the text of another: did the model read the verses?"
         if not self.n_repeating:
-            return ", ".join(parts) + f"\n  no explanation repeats {LEAK} or more words of its verse in a row"
+            return f"{told}\n  no explanation repeats {LEAK} or more words of its verse in a row"
         share = self.n_repeating / len(self.explanations)
-        return ", ".join(parts) + (
-            f"\n  {self.n_repeating} explanations ({share:.1%}) repeat {LEAK} or more words of their verse in a row: "
-            "they favour lexical systems in modes with explanations"
+        return (
+            f"{told}\n  {self.n_repeating} explanations ({share:.1%}) repeat {LEAK} or more words of their "
+            "verse in a row: they favour lexical systems in modes with explanations"
         )
 
 
@@ -126,4 +133,4 @@ def _read(answer: Answer) -> tuple[str | None, str]:
     text = " ".join(answer.value["text"].split())
     if first_forbidden([text]):
         return None, "malformed"
-    return (text, "answered") if text else (None, "empty")
+    return (text, "answered") if any(map(str.isalpha, text)) else (None, "empty")

@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from verseir.faults import Fault, InputFaults, closest
+from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging.judgements import STATUSES, Judged
 from verseir.judging.rubrics import JUSTIFICATION, Rubric
-from verseir.rows import Row, json_type, read_rows
+from verseir.rows import Row, as_found, is_delimited, json_type, read_rows, unescaped, whole_number
 
 _NAMES = ("corpus", "query_set", "item_id", "query_id", "poem_id", "status")
 _ITEM_ID = re.compile("i[0-9a-f]{12}")
-_WHOLE = re.compile(r"[+-]?\d{1,9}(\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -106,6 +105,8 @@ def read_scores(path: Path, label: str, pooled: Pooled, rubric: Rubric) -> Impor
     represented_by = {poem_id: class_of.get(poem_id, poem_id) for poem_id in pooled.poems["poem_id"]}
     known = _Known(label, rubric, represented_by, set(pooled.queries["query_id"]), items)
     rows = read_rows(path, label, known.faults)
+    if is_delimited(path):
+        rows = unescaped(rows, _NAMES)
     if not rows and not known.faults:
         hint = "one row an item: query_id, poem_id and a score for each of " + ", ".join(rubric.ids)
         known.fault(None, "", "holds no judgements", hint)
@@ -195,13 +196,15 @@ def _item(row: Row, known: _Known) -> _Item | str | None:
     if len(known.faults) > before:
         return None
     if query_id is not None and query_id not in known.query_ids:
-        problem = f"no query of the set is called '{query_id}'"
+        problem = f"no query of the set is called '{shown(query_id)}'"
         known.fault(row, "query_id", problem, known.nearest(query_id, known.query_ids))
     if poem_id is not None and poem_id not in known.represented_by:
-        known.fault(row, "poem_id", f"no poem '{poem_id}' in this corpus", known.nearest(poem_id, known.represented_by))
+        known.fault(
+            row, "poem_id", f"no poem '{shown(poem_id)}' in this corpus", known.nearest(poem_id, known.represented_by)
+        )
     if item_id is not None and item_id not in known.items and not _ITEM_ID.fullmatch(item_id):
         hint = "the id of an item is i and 12 letters a to f and digits, as in the pool"
-        known.fault(row, "item_id", f"'{item_id}' is no id of an item", hint)
+        known.fault(row, "item_id", f"'{shown(item_id)}' is no id of an item", hint)
     if len(known.faults) > before:
         return None
     of_pool = known.items.get(item_id) if item_id is not None else None
@@ -221,8 +224,7 @@ def _status(row: Row, known: _Known) -> str | None:
     if value is None:
         return "answered"
     if value not in STATUSES:
-        shown = f"'{value}'" if isinstance(value, str) else json_type(value)
-        known.fault(row, "status", f"is {shown}", closest(str(value), STATUSES))
+        known.fault(row, "status", as_found(value), closest(shown(value), STATUSES))
         return None
     return value
 
@@ -244,7 +246,7 @@ def _nested(row: Row, known: _Known) -> tuple[dict[str, int], dict[str, str]]:
         known.fault(row, "justifications", f"is {json_type(justifications)}, expected texts by aspect", hint)
     for place, values in (("scores", given), ("justifications", reasons)):
         for name in sorted(set(values) - set(ids)):
-            known.fault(row, f"{place}.{name}", f"the rubric has no aspect '{name}'", closest(name, ids))
+            known.fault(row, f"{place}.{name}", f"the rubric has no aspect '{shown(name)}'", closest(name, ids))
     return (
         dict(_scores({name: given[name] for name in ids if name in given}, "scores.", row, known)),
         dict(_texts({name: reasons[name] for name in ids if name in reasons}, "justifications.{}", row, known)),
@@ -264,22 +266,12 @@ def _flat(row: Row, missing: Collection[str], known: _Known) -> tuple[dict[str, 
 def _scores(values: Mapping[str, Any], prefix: str, row: Row, known: _Known) -> Iterator[tuple[str, int]]:
     scale = known.rubric.scale
     for name, value in values.items():
-        score = None
-        if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-            score = int(float(value))  # a table with gaps may have come through floats: "4.0"
-        elif isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer():
-            score = int(value)
-        if score in scale:
+        score = whole_number(value)
+        if score is not None and score in scale:
             yield name, score
             continue
-        if value is None:
-            found = "is missing"
-        elif isinstance(value, str):
-            found = f"is '{value.strip()}'" if value.strip() else "is empty"
-        else:
-            found = f"is {value}" if isinstance(value, int | float) and not isinstance(value, bool) else ""
         hint = f"a point of the scale: {', '.join(map(str, scale))}; where there is none, `status` says why"
-        known.fault(row, prefix + name, found or f"is {json_type(value)}", hint)
+        known.fault(row, prefix + name, as_found(value), hint)
 
 
 def _texts(values: Mapping[str, Any], form: str, row: Row, known: _Known) -> Iterator[tuple[str, str]]:

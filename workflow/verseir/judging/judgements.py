@@ -45,10 +45,17 @@ JUDGING = define(
         "prompt_tokens": pl.Int64,
         "completion_tokens": pl.Int64,
         "cost": pl.Float64,
+        "note": pl.String,
     },
-    nullable="prompt_tokens completion_tokens cost",
+    nullable="prompt_tokens completion_tokens cost note",
     unique="corpus query_set judge",
 )
+
+
+#: Items of which it is no chance that all have the same scores.
+FEWEST = 5
+#: A judge that reads nothing may answer every question soundly.
+ALIKE = "every item has the same scores: this judge tells nothing apart"
 
 
 @dataclass(frozen=True)
@@ -100,14 +107,20 @@ def counts(judged: Iterable[Judged], n_pool: int) -> dict[str, int]:
     }
 
 
-def judging_row(named: Mapping[str, str], numbers: Mapping[str, int | float | None]) -> pl.DataFrame:
+def judging_row(
+    named: Mapping[str, str], numbers: Mapping[str, int | float | None], table: pl.DataFrame
+) -> pl.DataFrame:
     """The JUDGING table of one judge.
 
     Args:
         named: corpus, query_set, judge, rubric and source.
         numbers: ``counts``, and prompt_tokens, completion_tokens and cost where they are known.
+        table: its JUDGEMENTS.
     """
-    row = {**named, **numbers}
+    scored = table.filter(pl.col("score").is_not_null())
+    scores = scored.group_by("aspect").agg(pl.col("score").n_unique())["score"]
+    alike = scored["item_id"].n_unique() >= FEWEST and scores.max() == 1
+    row = {**named, **numbers, "note": ALIKE if alike else None}
     return pl.DataFrame([[row.get(name) for name in JUDGING.columns]], schema=dict(JUDGING.columns), orient="row")
 
 
@@ -119,4 +132,4 @@ def told(row: Mapping[str, str | int | float | None]) -> str:
         parts.append(f"{row['prompt_tokens']} + {row['completion_tokens']} tokens")
     if row["cost"] is not None:
         parts.append(f"cost {row['cost']:.4f}")
-    return ", ".join(parts)
+    return ", ".join(parts) + (f"\nwarning: {row['note']}" if row["note"] else "")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import Fault, InputFaults, closest
-from verseir.rows import first_forbidden, json_type, read_utf8
+from verseir.faults import Fault, InputFaults, closest, shown
+from verseir.rows import first_forbidden, json_type, read_utf8, starts_formula, whole_number
+from verseir.yaml_files import read_yaml
 
 #: What an aspect asks about: what the poem says, its words, or all in all.
 KINDS = ("aboutness", "wording", "overall")
@@ -94,7 +95,11 @@ def read_rubric(path: Path | str) -> Rubric:
         InputFaults: all that is wrong with the file, with the line and the key.
     """
     faults: list[Fault] = []
-    content, lines = _read_yaml(Path(path), str(path), faults)
+    text = read_utf8(Path(path), str(path), faults)
+    if faults and not text:
+        raise InputFaults(faults)
+    content, lines, unsound = read_yaml(text, str(path), "see resources/prompts for a rubric")
+    faults += unsound
     check = _Check(str(path), lines, faults)
     if content is not None or not faults:
         rubric = _rubric(content, check)
@@ -124,7 +129,7 @@ class _Check:
             return {}
         for key in value:
             if key not in keys:
-                self.fault((*place, str(key)), f"unknown key: {key}", closest(str(key), keys))
+                self.fault((*place, str(key)), f"unknown key: {shown(key)}", closest(str(key), keys))
         for key in keys:
             if key not in value:
                 self.fault((*place, key), f"the key '{key}' is missing", "keys: " + ", ".join(keys))
@@ -148,6 +153,9 @@ class _Check:
 def _rubric(content: Any, check: _Check) -> Rubric:
     values = check.mapping(content, (), _KEYS)
     name = check.text(values, "name", (), "what tables call the rubric")
+    if "name" in values and starts_formula(name):
+        problem = f"'{shown(name)}' begins as a formula, which a spreadsheet would run"
+        check.fault(("name",), problem, "begin with a letter or a digit")
     scale = _scale(values["scale"], check) if "scale" in values else ()
     instruction = check.text(values, "instruction", (), "what the judge is told, before the aspects")
     listed = values.get("aspects", [])
@@ -167,9 +175,9 @@ def _scale(value: Any, check: _Check) -> tuple[int, ...]:
     if not isinstance(value, list):
         check.fault(("scale",), f"is {_type(value)}, expected a list", hint)
         return ()
-    wrong = [point for point in value if isinstance(point, bool) or not isinstance(point, int)]
+    wrong = [point for point in value if not isinstance(point, int) or whole_number(point) is None]
     if wrong:
-        check.fault(("scale",), f"holds {wrong[0]!r}, which is no whole number", hint)
+        check.fault(("scale",), f"holds {shown(wrong[0])}, which is no whole number", hint)
     elif len(value) < 2:
         check.fault(("scale",), f"has {len(value)} points", hint)
     elif any(first >= second for first, second in pairwise(value)):
@@ -186,7 +194,7 @@ def _aspect(value: Any, place: tuple[str, ...], scale: tuple[int, ...], check: _
     kind = check.text(values, "kind", place, "one of " + ", ".join(KINDS))
     question = check.text(values, "question", place, "what the judge is asked")
     if "kind" in values and kind and kind not in KINDS:
-        check.fault((*place, "kind"), f"unknown kind '{kind}'", closest(kind, KINDS))
+        check.fault((*place, "kind"), f"unknown kind '{shown(kind)}'", closest(kind, KINDS))
     anchors = _anchors(values["anchors"], (*place, "anchors"), scale, check) if "anchors" in values else {}
     return Aspect(name, title, kind, question, anchors)
 
@@ -196,11 +204,16 @@ def _anchors(value: Any, place: tuple[str, ...], scale: tuple[int, ...], check: 
     if not isinstance(value, dict):
         check.fault(place, f"is {_type(value)}, expected points and texts", hint)
         return {}
+    quoted = {point: whole_number(point) for point in value if isinstance(point, str) and whole_number(point) in scale}
+    if quoted:
+        told = ", ".join(f"'{point}'" for point in quoted)
+        check.fault(place, f"points of the scale stand in quotes: {told}", "take the quotes away: 1: ..., not '1': ...")
+        value = {quoted.get(point, point): text for point, text in value.items()}
     points = [point for point in value if not isinstance(point, bool) and point in scale]
     for point in value:
         if scale and point not in points:
-            shown = f"'{point}'" if isinstance(point, str) else str(point)
-            check.fault((*place, str(point)), f"{shown} is no point of the scale", hint)
+            told = f"'{shown(point)}'" if isinstance(point, str) else shown(point)
+            check.fault((*place, shown(point)), f"{told} is no point of the scale", hint)
     for point in scale:
         if point not in points:
             check.fault(place, f"the point {point} has no anchor", hint)
@@ -214,7 +227,7 @@ def _check_ids(aspects: list[Aspect], check: _Check) -> None:
         if aspect.id in ("", "-"):  # reported before
             continue
         if not _ID.fullmatch(aspect.id):
-            check.fault(place, f"'{aspect.id}' is no short name", "small letters, digits and _ . + -, no blanks")
+            check.fault(place, f"'{shown(aspect.id)}' is no short name", "small letters, digits and _ . + -, no blanks")
         if aspect.id in RESERVED or aspect.id.endswith(JUSTIFICATION):
             check.fault(place, f"'{aspect.id}' means something else in tables and files", "give it another id")
         if first.setdefault(aspect.id, number) != number:
@@ -237,38 +250,3 @@ def _check_kinds(aspects: list[Aspect], check: _Check) -> None:
 def _type(value: Any) -> str:
     """What a value of YAML is, in words; an unquoted date is one too."""
     return json_type(value) if value is None or isinstance(value, str | int | float | list | dict) else "no text"
-
-
-def _read_yaml(path: Path, label: str, faults: list[Fault]) -> tuple[Any, dict[tuple[str, ...], int]]:
-    """The content of a YAML file and the line of every key; what is wrong with it as YAML is added to ``faults``."""
-    import yaml
-
-    text = read_utf8(path, label, faults)
-    if faults and not text:
-        return None, {}
-    lines: dict[tuple[str, ...], int] = {}
-    try:
-        faults += _walk(yaml.compose(text, Loader=yaml.SafeLoader), (), lines, label)
-        return yaml.safe_load(text), lines
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:  # such as a date without such a day
-        mark = getattr(error, "problem_mark", None)
-        problem = f"is not valid YAML: {getattr(error, 'problem', None) or error}"
-        faults.append(Fault(label, mark.line + 1 if mark else 0, "", problem, "see resources/prompts for a rubric"))
-        return None, {}
-
-
-def _walk(node: Any, place: tuple[str, ...], lines: dict[tuple[str, ...], int], label: str) -> Iterator[Fault]:
-    """Fill ``lines``; a fault for each key that stands twice, of which YAML would drop the first in silence."""
-    import yaml
-
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            inner, line = (*place, str(key.value)), key.start_mark.line + 1
-            if inner in lines:
-                yield Fault(label, line, ".".join(inner), "this key stands twice", f"first on line {lines[inner]}")
-            lines.setdefault(inner, line)
-            yield from _walk(value, inner, lines, label)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, value in enumerate(node.value):
-            lines[(*place, str(number))] = value.start_mark.line + 1
-            yield from _walk(value, (*place, str(number)), lines, label)

@@ -17,6 +17,7 @@ from verseir.faults import UserError
 from verseir.judging.drawing import drawn
 from verseir.judging.pool import items, pool
 from verseir.judging.sheet_page import Answer, Item, Part, Question
+from verseir.rows import escaped
 from verseir.tables import define
 
 #: Which poem of which query an item of a sheet is. A POOL has the same columns, and its items the same ids.
@@ -41,8 +42,6 @@ QUESTIONS = {
         (Answer("0", "no", "0"), Answer("1", "in part", "1"), Answer("2", "yes", "2")),
     ),
 }
-#: A cell that begins so is run as a formula by a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def thematic_sheet(
@@ -109,10 +108,10 @@ def sheet_table(shown: Sequence[Item]) -> str:
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A CSV with LF line ends that a spreadsheet opens without running anything.
 
-    A text that begins as a formula gets an apostrophe before it. Nothing that is read back from a sheet begins so.
+    A text that begins as a formula gets an apostrophe before it, which ``rows.unescaped`` takes away again.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row] for row in rows)
+    writer.writerows([escaped(cell) for cell in row] for row in rows)
     return out.getvalue()

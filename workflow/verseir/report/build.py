@@ -75,11 +75,12 @@ def report_context(results: Path) -> dict[str, Any]:
     analysed = _panels(results, study, manifest["systems"])
     return {
         "names": sorted(names),
-        "brief": sentences.unmeasured_briefs(leaderboard.filter(~known))
+        "brief": sentences.unmeasured_briefs(leaderboard.filter(~known & ~pl.col("query_set").is_in(_judged(study))))
         + _brief(found, measures, by_corpus, synthetic)
         + [sentence for panel in analysed for sentence in panel["brief"]],
         "title": study.get("title") or study["study"],
         "rebuilt": study["analyses"].get("published", {}).get("rebuilt", False),
+        "about": study.get("about", ""),
         "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
         "manifest": manifest,
@@ -106,6 +107,12 @@ def report_context(results: Path) -> dict[str, Any]:
         "facts": _facts(manifest),
         "figure": _figure(results / "figures" / "registers.svg", tables["registers"]),
     }
+
+
+def _judged(study: Mapping[str, Any]) -> list[str]:
+    """The query sets that judges speak of, which need no qrels."""
+    judging = study.get("judging", {})
+    return list(judging.get("query_sets", [])) if judging.get("judges") else []
 
 
 def _read_json(path: Path) -> dict[str, Any]:

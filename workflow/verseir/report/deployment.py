@@ -8,11 +8,14 @@ from typing import Any
 import polars as pl
 
 from verseir.analyses.dissociation import PLACE, judged_measure
-from verseir.formats import count, interval, known, listing, number, p_phrase, p_value, quantity, signed
+from verseir.formats import count, known, listing, number, p_phrase, p_value, quantity, signed
 from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, text, value, whole
+from verseir.report.remarks import ends, remark
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
 
+#: Values of tau that are nearer to each other than this are one.
+SAME = 1e-12
 #: How the selections of a search for the best fusion are spoken of.
 CHOICES = {
     "any": "all subsets of arms",
@@ -122,10 +125,7 @@ def protocols(tables: Tables, scope: Scope, main: str | None = None) -> Panel:
         if row["tau"] is None:
             sentences.append(f"{orders} on {row['corpus']}: {row['note']}.")
             continue
-        told = (
-            f"{orders} on {row['corpus']} order {count(row['n_systems'], 'system')} with Kendall's τ "
-            f"{signed(row['tau'], 2)} {interval(row['ci_low'], row['ci_high'], 2, sign=True)}"
-        )
+        told = f"{orders} on {row['corpus']} order {count(row['n_systems'], 'system')} with Kendall's τ {_tau(row)}"
         sentences.append(f"{told}; {_hangs_on(row, frame)}.")
     order = grid(
         frame,
@@ -160,7 +160,8 @@ def protocols(tables: Tables, scope: Scope, main: str | None = None) -> Panel:
     )
     lede = (
         "A system that finds the poem that was meant need not find poems on a theme. Intervals resample the queries of "
-        "both sets, for these systems; noise draws τ towards 0. The p value takes the systems as drawn from many."
+        "both sets, for these systems; noise draws τ towards 0. Orders that no resample changes have none. The p value "
+        "takes the systems as drawn from many."
     )
     legend = "Places on known-item queries (left) and on themes (right)."
     grids = [order, *([places_] if len(moves) else [])]
@@ -173,11 +174,19 @@ def _hangs_on(row: Mapping[str, Any], frame: pl.DataFrame) -> str:
     others = frame.filter(same & pl.col("left_out").is_not_null() & pl.col("tau").is_not_null())
     if others.is_empty():
         return "no system can be left out"
-    best = others.sort("tau", "left_out", descending=[True, False]).row(0, named=True)
-    return (
-        f"without {best['left_out']} it is {signed(best['tau'], 2)} "
-        f"{interval(best['ci_low'], best['ci_high'], 2, sign=True)}, the highest that leaving one out gives"
-    )
+    best = others.filter(pl.col("tau") > pl.col("tau").max() - SAME).sort("left_out").to_dicts()
+    if len(best) == 1:
+        return f"without {best[0]['left_out']} it is {_tau(best[0])}, the highest that leaving one out gives"
+    number_ = signed(best[0]["tau"], 2)
+    if len(best) == len(others):
+        return f"whichever system is left out, it is {number_}"
+    names = listing([row["left_out"] for row in best])
+    return f"without any one of {names} it is {number_}, the highest that leaving one out gives"
+
+
+def _tau(row: Mapping[str, Any]) -> str:
+    """``+0.24 [-0.11, +0.51]``, or in words why it has no interval."""
+    return f"{signed(row['tau'], 2)}{ends(row, 'ci_low', 'ci_high', sign=True)}{remark(row)}"
 
 
 def _rank(rank: float) -> Cell:

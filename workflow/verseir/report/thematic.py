@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from verseir.analyses.annotators import MEAN
-from verseir.formats import count, interval, listing, number, ordinal, p_phrase, percent, signed
+from verseir.formats import count, interval, listing, number, ordinal, percent, signed
+from verseir.report import people as by_people
 from verseir.report.panel import (
     Column,
     Grid,
@@ -25,12 +25,15 @@ from verseir.report.panel import (
     whole,
     why_not,
 )
+from verseir.report.remarks import NAMED, against, ends, remark
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
 
 OVERALL, ABOUTNESS = "overall", "aboutness"
 #: The order in which kinds of aspects are read.
 KINDS = {"overall": 0, "aboutness": 1, "wording": 2}
+#: What becomes of items that a judge does not score.
+LOST = ("refused", "malformed", "unjudged")
 
 
 def judged(tables: Tables, scope: Scope, main: str | None) -> Panel:
@@ -44,12 +47,9 @@ def judged(tables: Tables, scope: Scope, main: str | None) -> Panel:
     sentences = []
     for (corpus, query_set), part in places_of(own, "corpus", "query_set"):
         sentences += _standing(part, corpus, query_set, scope)
-        tested = contrasts.filter(
-            pl.col("corpus") == corpus, pl.col("query_set") == query_set, pl.col("aspect") == OVERALL
-        )
-        sentences += [
-            f"{judge}, {_against(rows, lexical)}." for (judge, lexical), rows in places_of(tested, "judge", "a")
-        ]
+        here = (pl.col("corpus") == corpus, pl.col("query_set") == query_set)
+        tested = contrasts.filter(*here, pl.col("judge") == main, pl.col("aspect") == OVERALL)
+        sentences += [f"{main}, {against(rows, lexical, ' overall')}." for (lexical,), rows in places_of(tested, "a")]
     table = _aspect_grid(own, f"Mean score of what each system puts first, by aspect ({main}, {scope.base_mode})")
     everywhere = tables["thematic_means"].filter(pl.col("aspect") == OVERALL)
     others = grid(
@@ -63,6 +63,9 @@ def judged(tables: Tables, scope: Scope, main: str | None) -> Panel:
             text("system", "System"),
             value("mean", "Mean", "ci_low", "ci_high"),
             Column("Rank", _rank),
+            share("empty_at_k", "Empty places"),
+            value("mean_shown", "Of what is shown"),
+            whole("n_shown", "Shown"),
             whole("n_queries", "Queries"),
             share("judged_at_k", "Judged"),
             notes(everywhere),
@@ -87,7 +90,8 @@ def judged(tables: Tables, scope: Scope, main: str | None) -> Panel:
     lede = (
         "Judges read a query and the first verses of a poem, not knowing which system found it, and score each aspect. "
         f"A system's score for a query is the mean of its first {k} poems; what was not judged is left out, and a "
-        "place that a system leaves empty scores the lowest grade. A high score for an aspect of wording says that "
+        "place that a system leaves empty scores the lowest grade, so a system that shows little has a low mean "
+        "however good what it shows: that stands beside it. A high score for an aspect of wording says that "
         "words are repeated, not that a result is good: it counts neither for aboutness nor for overall quality."
     )
     grids = [table, others, *([differences] if len(tests) else [])]
@@ -99,43 +103,52 @@ def _standing(part: pl.DataFrame, corpus: str, query_set: str, scope: Scope) -> 
     overall = part.filter(pl.col("aspect") == OVERALL, pl.col("mean").is_not_null()).sort("rank", "system")
     if overall.is_empty():
         return [f"{query_set} on {corpus}: {why_not(part)}."]
-    best = overall.row(0, named=True)
-    said = [
-        f"On {query_set}, {corpus}, {best['judge']} scores {best['system']} highest overall: {number(best['mean'], 2)} "
-        f"{interval(best['ci_low'], best['ci_high'], 2)} over {count(best['n_queries'], 'query', 'queries')}"
-    ]
-    for lexical in scope.lexical if best["n_systems"] > 1 else []:
+    best = overall.filter(pl.col("rank") == pl.col("rank").min()).to_dicts()
+    said = [f"On {query_set}, {corpus}, {best[0]['judge']} scores {_highest(best)}"]
+    for lexical in scope.lexical if best[0]["n_systems"] > 1 else []:
         ranked = part.filter(pl.col("system") == lexical, pl.col("rank").is_not_null())
         places_ = {row["aspect"]: row for row in ranked.to_dicts()}
         if OVERALL in places_:
-            note = places_[OVERALL]["note"]
-            told = f"{lexical} is {_place(places_[OVERALL])} with {number(places_[OVERALL]['mean'], 2)}"
-            told += f" ({note})" if note else ""
+            told = f"{lexical} is {_place(places_[OVERALL], part)} with {number(places_[OVERALL]['mean'], 2)}"
+            told += "" if places_[OVERALL] in best else _shown(places_[OVERALL])
             wording = [row for row in places_.values() if row["kind"] == "wording"]
             if ABOUTNESS in places_:
-                told += f", {_place(places_[ABOUTNESS])} by aboutness alone"
-            told += "".join(f" and {_place(row)} by {row['aspect'].replace('_', ' ')}" for row in wording)
+                told += f", {_place(places_[ABOUTNESS], part)} by aboutness alone"
+            told += "".join(f" and {_place(row, part)} by {row['aspect'].replace('_', ' ')}" for row in wording)
             said.append(told)
     return ["; ".join(said) + "."]
 
 
-def _place(row: Mapping[str, Any]) -> str:
-    rank = row["rank"]
-    place = ordinal(int(rank)) if rank == int(rank) else f"level at {rank:g}"
-    return f"{place} of {row['n_systems']}"
+def _highest(best: list[dict[str, Any]]) -> str:
+    """The systems that share the highest overall mean, be it one."""
+    first, mean = best[0], number(best[0]["mean"], 2)
+    queries = count(first["n_queries"], "query", "queries")
+    if len(best) == 1:
+        what = "highest overall:" if first["n_systems"] > 1 else "overall, the only system,"
+        return f"{first['system']} {what} {mean}{ends(first, 'ci_low', 'ci_high')} over {queries}{_shown(first)}"
+    names = listing([row["system"] for row in best])
+    each = [f"{row['system']}{ends(row, 'ci_low', 'ci_high')}" for row in best if row["ci_low"] is not None]
+    told = f"{names} highest overall, {mean}{f' ({listing(each)})' if each else ''}"
+    told += f" over {queries}" if len({row["n_queries"] for row in best}) == 1 else ""
+    cautions = [f"{row['system']}{_shown(row)}" for row in best if row["note"]]
+    return f"{told}, so none leads alone{f'; {listing(cautions)}' if cautions else ''}"
 
 
-def _against(rows: pl.DataFrame, lexical: str) -> str:
-    """How many systems are established above or below ``lexical``."""
-    made = rows.filter(pl.col("p_holm").is_not_null())
-    if made.is_empty():
-        return f"the comparison of {lexical} is {why_not(rows)}"
-    sure = made.filter(pl.col("p_holm") < 0.05)
-    above = sorted(sure.filter(pl.col("estimate") < 0)["b"].to_list())
-    below = sorted(sure.filter(pl.col("estimate") > 0)["b"].to_list())
-    told = [f"{listing(above)} above it" if above else "", f"{listing(below)} below it" if below else ""]
-    found = " and ".join(filter(None, told)) or "none above or below it"
-    return f"of {count(len(made), 'system')} compared with {lexical} overall, places {found} (Holm p < 0.05)"
+def _shown(row: Mapping[str, Any]) -> str:
+    """The note of a mean and, where places are empty, the mean of those that are not."""
+    told = remark(row)
+    if row["empty_at_k"] and row["mean_shown"] is not None:
+        poems = count(row["n_shown"], "poem that it shows", "poems that it shows")
+        told = f"{told.removesuffix(')') or ' ('}; the {poems} {'has' if row['n_shown'] == 1 else 'have'} "
+        told += f"{number(row['mean_shown'], 2)} on average)"
+    return told
+
+
+def _place(row: Mapping[str, Any], part: pl.DataFrame) -> str:
+    """The place of a system by one aspect, among the systems of ``part``; it is level where another has it too."""
+    rank, aspect = row["rank"], row["aspect"]
+    shared = part.filter(pl.col("aspect") == aspect, pl.col("rank") == rank).height > 1
+    return f"{f'level at {rank:g}' if shared else ordinal(int(rank))} of {row['n_systems']}"
 
 
 def _rank(row: Mapping[str, Any]) -> Cell:
@@ -163,7 +176,16 @@ def _aspect_grid(own: pl.DataFrame, caption: str) -> Grid:
         small = {"aboutness": "aboutness", "wording": "wording"}.get(kinds[aspect], "")
         return Column(aspect.replace("_", " ").capitalize(), cell, True, small if aspect != ABOUTNESS else "mean")
 
-    return grid(rows, caption, [text("system", "System"), *places(own, "corpus", "query_set"), *map(column, aspects)])
+    def filled(row: Mapping[str, Any]) -> Cell:
+        found = row["by"].get(OVERALL)
+        if found is None or found["mean_shown"] is None:
+            return Cell("none")
+        empty = f"{percent(found['empty_at_k'])} empty" if found["empty_at_k"] else "all places"
+        return Cell(number(found["mean_shown"], 2), found["mean_shown"], empty)
+
+    columns = [text("system", "System"), *places(own, "corpus", "query_set"), *map(column, aspects)]
+    columns.insert(-len(aspects) + 1 or len(columns), Column("Overall, of what is shown", filled))
+    return grid(rows, caption, columns)
 
 
 def judges(tables: Tables, scope: Scope, main: str | None) -> Panel:
@@ -172,19 +194,30 @@ def judges(tables: Tables, scope: Scope, main: str | None) -> Panel:
     asked, agreement, orders = (tables[name] for name in names)
     if asked.is_empty():
         return empty("judges", title, "no judge has judged results of this study", names)
-    sentences = [_asked(row) for row in asked.sort("corpus", "query_set", "judge").iter_rows(named=True)]
-    with_main = (pl.col("judge_a") == main) | (pl.col("judge_b") == main)
-    for row in agreement.filter(with_main, pl.col("aspect") == OVERALL).iter_rows(named=True):
-        pair = f"{row['judge_a']} and {row['judge_b']} on {row['query_set']}, {row['corpus']}"
-        if row["rho"] is None:
-            sentences.append(f"{pair}: {row['note']}.")
-        else:
-            sentences.append(
-                f"{pair} agree on overall quality with ρ {number(row['rho'], 2)} "
-                f"{interval(row['rho_low'], row['rho_high'], 2)} over {count(row['n_items'], 'item')}."
-            )
+    sentences = _all_asked(asked, main)
+    judge = pl.lit(main, pl.String)
+    with_main = (pl.col("judge_a") == judge) | (pl.col("judge_b") == judge)
+    for place, pairs in places_of(agreement.filter(with_main, pl.col("aspect") == OVERALL), "query_set", "corpus"):
+        told = [_correlated(row) for row in pairs.iter_rows(named=True)]
+        sentences += told if len(told) <= NAMED else [_range(pairs, place, main, "rho", "overall scores: ρ")]
     here = orders.filter(with_main, pl.col("mode") == scope.base_mode)
-    sentences += [_order(row) for row in here.iter_rows(named=True)]
+    for place, pairs in places_of(here, "query_set", "corpus"):
+        own, others = (pairs.filter((pl.col("judge_a") == pl.col("judge_b")) == same) for same in (True, False))
+        told = [_order(row) for row in others.iter_rows(named=True)]
+        sentences += [_order(row) for row in own.iter_rows(named=True)]
+        sentences += told if len(told) <= NAMED else [_range(others, place, main, "tau", "orders of systems: τ")]
+    counts = grid(
+        ordered(asked, "corpus", "query_set", "judge"),
+        "What the judges answered",
+        [
+            text("judge", "Judge"),
+            text("rubric", "Rubric"),
+            *places(asked, "corpus", "query_set"),
+            whole("n_pool", "Items"),
+            *(whole(name, name.capitalize()) for name in ("answered", *LOST)),
+            notes(asked),
+        ],
+    )
     rows = ordered(agreement, "corpus", "query_set", "judge_a", "judge_b", "aspect")
     table = grid(
         rows,
@@ -218,18 +251,56 @@ def judges(tables: Tables, scope: Scope, main: str | None) -> Panel:
         ],
     )
     lede = "Intervals resample whole queries: items of one query are not independent."
-    shown = [table] if len(rows) else []
-    return Panel("judges", title, lede, sentences, [*shown, *([rank_table] if len(taus) else [])], names)
+    shown = [counts, *([table] if len(rows) else []), *([rank_table] if len(taus) else [])]
+    return Panel("judges", title, lede, sentences, shown, names)
+
+
+def _all_asked(asked: pl.DataFrame, main: str | None) -> list[str]:
+    """What each judge answered; of many, the main one and the others in one sentence."""
+    sentences = []
+    for (corpus, query_set), rows in places_of(asked, "corpus", "query_set"):
+        others = rows.filter(pl.col("judge") != pl.lit(main or "", pl.String)).sort("judge")
+        own = rows.filter(pl.col("judge") == pl.lit(main, pl.String))
+        few = len(others) <= NAMED
+        sentences += [_asked(row) for row in (rows.sort("judge") if few else own).iter_rows(named=True)]
+        if not few:
+            low, high = min(others["answered"].to_list()), max(others["answered"].to_list())
+            said = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            items = count(max(others["n_pool"].to_list()), "item")
+            sentences.append(f"{len(others)} other judges judged {said} of {items} of {query_set} on {corpus}.")
+    return sentences
+
+
+def _correlated(row: Mapping[str, Any]) -> str:
+    pair = f"{row['judge_a']} and {row['judge_b']} on {row['query_set']}, {row['corpus']}"
+    if row["rho"] is None:
+        return f"{pair}: {row['note']}."
+    rho = f"{signed(row['rho'], 2)}{ends(row, 'rho_low', 'rho_high', sign=True)}"
+    return f"{pair}: overall scores correlate with ρ {rho} over {count(row['n_items'], 'item')}{remark(row)}."
+
+
+def _range(pairs: pl.DataFrame, place: tuple[str, ...], main: str | None, key: str, what: str) -> str:
+    """The lowest and the highest that the main judge has with one of many others."""
+    query_set, corpus = place
+    head = f"{main} and {len(pairs)} other judges on {query_set}, {corpus}"
+    found = pairs.filter(pl.col(key).is_not_null()).sort(key, "judge_a", "judge_b").to_dicts()
+    if not found:
+        return f"{head}: {why_not(pairs)}."
+    other = [row["judge_b"] if row["judge_a"] == main else row["judge_a"] for row in (found[0], found[-1])]
+    low, high = (signed(row[key], 2) for row in (found[0], found[-1]))
+    absent = f"; {len(pairs) - len(found)} not estimable" if len(found) < len(pairs) else ""
+    return f"{head}, {what} from {low} ({other[0]}) to {high} ({other[1]}){absent}."
 
 
 def _asked(row: Mapping[str, Any]) -> str:
     told = f"{row['judge']} ({row['rubric']}) judged {row['answered']:,} of {count(row['n_pool'], 'item')}"
     told += f" of {row['query_set']} on {row['corpus']}"
-    lost = [f"{row[key]:,} {key}" for key in ("refused", "malformed", "unjudged") if row[key]]
+    lost = [f"{row[key]:,} {key}" for key in LOST if row[key]]
     told += f"; {listing(lost)}, and scored nowhere" if lost else ""
     if row["prompt_tokens"] is not None:
         told += f"; {row['prompt_tokens']:,} tokens sent, {row['completion_tokens']:,} answered"
-    return told + (f", at a cost of {row['cost']:,.2f}." if row["cost"] is not None else ".")
+    told += f", at a cost of {row['cost']:,.2f}" if row["cost"] is not None else ""
+    return told + (f"; {row['note']}." if row["note"] else ".")
 
 
 def _order(row: Mapping[str, Any]) -> str:
@@ -237,8 +308,8 @@ def _order(row: Mapping[str, Any]) -> str:
     pair = f"{one} and {other} on {row['query_set']}, {row['corpus']}"
     if row["tau"] is None:
         return f"{pair}: {row['note']}."
-    ends = interval(row["ci_low"], row["ci_high"], 2, sign=True)
-    return f"{pair} order {count(row['n_systems'], 'system')} with τ {signed(row['tau'], 2)} {ends}."
+    tau = f"{signed(row['tau'], 2)}{ends(row, 'ci_low', 'ci_high', sign=True)}{remark(row)}"
+    return f"{pair} order {count(row['n_systems'], 'system')} with τ {tau}."
 
 
 def people(tables: Tables, main: str | None) -> Panel | None:
@@ -248,21 +319,6 @@ def people(tables: Tables, main: str | None) -> Panel | None:
     agreement, human, contrasts, acceptable = (tables[name] for name in names)
     if all(tables[name].is_empty() for name in names):
         return None
-    sentences = [_agreed(row) for row in agreement.iter_rows(named=True)]
-    agreed = human.filter(
-        pl.col("judge") == pl.lit(main, pl.String), pl.col("aspect") == OVERALL, pl.col("rho").is_not_null()
-    )
-    for row in _together(agreed).iter_rows(named=True):
-        sentences.append(
-            f"{row['sheet']}: {row['annotator']} and {row['judge']} agree with ρ {number(row['rho'], 2)} "
-            f"{interval(row['rho_low'], row['rho_high'], 2)} over {count(row['n_items'], 'item')}."
-        )
-    for row in contrasts.filter(pl.col("estimate").is_not_null()).iter_rows(named=True):
-        sentences.append(
-            f"{row['sheet']}, {row['annotator']}: {row['a']} against {row['b']} {signed(row['estimate'], 2)} "
-            f"({p_phrase('p', row['p'])}, {p_phrase('Holm p', row['p_holm'])})."
-        )
-    sentences += [_acceptable(row) for row in _together(acceptable).iter_rows(named=True)]
     rate = grid(
         acceptable,
         "What is shown in place of a missed poem, and the measure with acceptable poems counted",
@@ -326,35 +382,6 @@ def people(tables: Tables, main: str | None) -> Panel | None:
         ],
     )
     filled = zip((kappas, rhos, tests, rate), (agreement, human, contrasts, acceptable), strict=True)
+    sentences = by_people.found(tables, main)
     lede = "People judged blind, from 0 to 2, on sheets that this study draws. Intervals resample whole queries."
     return Panel("people", title, lede, sentences, [table for table, frame in filled if len(frame)], names)
-
-
-def _together(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows about all annotators of a sheet together; those of the one annotator where it has no other."""
-    several = pl.col("annotator").eq(MEAN).any().over("sheet")
-    return rows.filter(~several | (pl.col("annotator") == MEAN))
-
-
-def _agreed(row: Mapping[str, Any]) -> str:
-    pair = f"{row['sheet']}: {row['annotator_a']} and {row['annotator_b']}"
-    if row["kappa"] is None:
-        return f"{pair}: {row['note']}."
-    return (
-        f"{pair} agree with quadratic-weighted κ {number(row['kappa'], 2)} "
-        f"{interval(row['kappa_low'], row['kappa_high'], 2)}; {percent(row['within_one'])} of "
-        f"{count(row['n_items'], 'item')} are within one point."
-    )
-
-
-def _acceptable(row: Mapping[str, Any]) -> str:
-    where = f"{row['sheet']}, {row['annotator']}: what {row['system']} shows first where it misses"
-    if row["share"] is None:
-        return f"{where}: {row['note']}."
-    ends = f"{percent(row['share_low'])} to {percent(row['share_high'])}" if row["share_low"] is not None else ""
-    accepted = row["threshold"] if row["threshold"].endswith("acceptable") else f"{row['threshold']} acceptable"
-    return (
-        f"{where} is {accepted} in {percent(row['share'])}{f' ({ends})' if ends else ''} of "
-        f"{count(row['n_judged'], 'case')}; counted as found, {row['measure']} {number(row['value'])} becomes "
-        f"{number(row['adjusted'])} {interval(row['adjusted_low'], row['adjusted_high'])}."
-    )

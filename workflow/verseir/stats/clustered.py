@@ -153,7 +153,8 @@ def clustered_kappa(
 ) -> Clustered:
     """Cohen's kappa weighted by squared distance (Cohen, 1968), as ``agreement.kappa``, with an interval over clusters.
 
-    NaN where both raters use one and the same category. The ends are NaN where the raters agree throughout.
+    NaN where both raters use one and the same category, and for fewer than two items. The ends are NaN where the raters
+    agree throughout.
 
     Args:
         first: ratings of the first rater [n].
@@ -170,7 +171,7 @@ def clustered_kappa(
     strange = sorted({str(rating) for rating in [*first.tolist(), *second.tolist()] if rating not in place})
     if strange:
         raise ValueError(f"not a category of the scale: {', '.join(strange)}")
-    if not len(first):
+    if len(first) < 2:  # of one item chance would give what is there
         return NOTHING
     a, b = (np.array([place[rating] for rating in ratings.tolist()], dtype=np.float64) for ratings in (first, second))
 

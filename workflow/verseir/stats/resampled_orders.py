@@ -1,7 +1,7 @@
-"""Orders of the same objects under resampling: their means, their places, and percentile intervals of what follows.
+"""Two orders of the same objects under resampling: their seeds, the places of the objects, and how sure a move is.
 
-``rank_orders.tau_interval`` does this for one tau. Here the resampled means are kept, so that many figures of the same
-two orders, such as tau without each object in turn, rest on the same resamples and cost little more than one.
+``rank_orders.tau_interval`` does all in one for one tau. Here resampled means are taken that were kept, so that many
+figures of the same two orders, such as tau without each object in turn, rest on the same resamples.
 """
 
 from __future__ import annotations
@@ -11,35 +11,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from verseir.stats.bootstrap import cluster_sums
-from verseir.stats.rank_orders import DIGITS, UNDEFINED
-from verseir.stats.resampling import resample_counts
+from verseir.stats.rank_orders import MOSTLY_UNDEFINED, UNDEFINED, Interval
+
+#: Without width: places move in steps, and a move that no resample changes is not known without error.
+SAME_PLACES = Interval(math.nan, math.nan, "no resample changes the places")
+ONE_MOVE = Interval(math.nan, math.nan, "nearly all resamples give one move")
 
 
 def independent_seeds(seed: int) -> tuple[int, int]:
     """Seeds for two sets of observations that are drawn independently."""
     first, second = np.random.SeedSequence(seed).generate_state(2)
     return int(first), int(second)
-
-
-def resampled_means(
-    values: NDArray[np.float64], clusters: NDArray[np.int64] | None, resamples: int, seed: int
-) -> NDArray[np.float64]:
-    """Means float64 [resamples, m] of the columns of ``values`` [n, m] over resampled rows, or whole clusters of rows.
-
-    Entries that are NaN are left out; a column that has none in a resample is NaN there. Means are rounded so that
-    equal ones are equal. The resamples depend on the seed and the number of clusters alone.
-    """
-    if not len(values):
-        return np.full((resamples, values.shape[1]), math.nan)
-    present = ~np.isnan(values)
-    sums, _ = cluster_sums(np.where(present, values, 0.0), clusters)
-    counts, _ = cluster_sums(present.astype(np.float64), clusters)
-    blocks = []
-    for drawn in resample_counts([len(sums)], resamples, seed):
-        with np.errstate(invalid="ignore"):
-            blocks.append(np.round((drawn @ sums) / (drawn @ counts), DIGITS))
-    return np.concatenate(blocks)
 
 
 def places(means: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,19 +37,22 @@ def places(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return place
 
 
-def percentile_interval(
-    replicates: NDArray[np.float64], level: float = 0.95, method: str = "linear"
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends float64 [k] of the percentile intervals (Efron, 1979) of the columns of ``replicates`` [b, k].
+def move_interval(first: NDArray[np.float64], second: NDArray[np.float64], level: float = 0.95) -> Interval:
+    """The percentile interval (Efron, 1979) of how many places one object falls from one order to another.
 
-    Resamples that are NaN are left out; NaN where they are more than a twentieth. ``method`` is that of
-    ``numpy.quantile``: ``inverted_cdf`` for what only takes certain values.
+    The ends are moves that were seen (``inverted_cdf``: there is no third of a place). NaN where more than a twentieth
+    of the resamples have no places, or where the interval would have no width; ``why`` says which.
+
+    Args:
+        first: its place in each resample, float64 [r]; NaN where there is none.
+        second: its place in the other order, float64 [r].
+        level: of the interval.
     """
-    k = replicates.shape[1]
-    low, high = np.full(k, math.nan), np.full(k, math.nan)
-    for j in range(k):
-        defined = replicates[~np.isnan(replicates[:, j]), j]
-        if len(defined) and len(defined) >= (1 - UNDEFINED) * len(replicates):
-            ends = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2], method=method)  # type: ignore[call-overload]
-            low[j], high[j] = ends
-    return low, high
+    moves = second - first
+    known = ~np.isnan(moves)
+    if not known.any() or known.sum() < (1 - UNDEFINED) * len(moves):
+        return MOSTLY_UNDEFINED
+    low, high = np.quantile(moves[known], [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    if low < high:
+        return Interval(float(low), float(high))
+    return ONE_MOVE if np.ptp(first[known]) or np.ptp(second[known]) else SAME_PLACES

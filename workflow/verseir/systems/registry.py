@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, InputFaults, closest
+from verseir.yaml_files import Lines, read_yaml
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "systems.schema.json"
 
 #: What the path of an imported run may name.
 PLACEHOLDERS = ("corpus", "mode", "query_set")
-
-Lines = dict[tuple[str, ...], int]
 
 
 def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
@@ -57,8 +56,6 @@ def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
 
 def _read(path: Path) -> tuple[Any, Lines, list[Fault]]:
     """The content of a YAML file, the line of every key, and what is wrong with it as YAML."""
-    import yaml
-
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -67,34 +64,7 @@ def _read(path: Path) -> tuple[Any, Lines, list[Fault]]:
         return None, {}, [Fault(str(path), 0, "", f"cannot be read: {error.strerror}", "check `registry` in the study")]
     except UnicodeDecodeError as error:
         return None, {}, [Fault(str(path), 0, "", f"not valid UTF-8 at byte {error.start}", "save it as UTF-8")]
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = f"not valid YAML: {getattr(error, 'problem', error)}"
-        return None, {}, [Fault(str(path), mark.line + 1 if mark else 0, "", problem)]
-    lines: Lines = {}
-    faults = list(_walk(node, (), lines, str(path)))
-    return content, lines, faults
-
-
-def _walk(node: Any, place: tuple[str, ...], lines: Lines, file: str) -> Iterator[Fault]:
-    """Fill ``lines``; yield a fault for each key that stands twice, of which YAML would silently drop the first."""
-    import yaml
-
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            inner = (*place, str(key.value))
-            line = key.start_mark.line + 1
-            if inner in lines:
-                yield Fault(file, line, ".".join(inner), f"this key is given twice (first on line {lines[inner]})")
-            lines.setdefault(inner, line)
-            yield from _walk(value, inner, lines, file)
-    elif isinstance(node, yaml.SequenceNode):
-        for position, value in enumerate(node.value):
-            lines[(*place, str(position))] = value.start_mark.line + 1
-            yield from _walk(value, (*place, str(position)), lines, file)
+    return read_yaml(text, str(path))
 
 
 def _fault(error: Any, file: str, lines: Lines, schema: dict[str, Any]) -> Fault:

@@ -189,11 +189,23 @@ def _by_judge(
             *_marks(printed, contrasts),
             *_counted(overall),
             _joined("rank of lexical systems", said),
+            _joined("empty places score the lowest grade; of what is shown alone", _filled(overall)),
             reasons(overall.to_dicts()),
         ],
         parts=2,
         blocks=1,
     )
+
+
+def _filled(overall: pl.DataFrame) -> list[str]:
+    """Of the means that empty places lower: how many they are, and the mean without them."""
+    lowered = overall.filter(pl.col("empty_at_k") > 0, pl.col("mean_shown").is_not_null())
+    key = ["corpus", "query_set", "mode", "system", "judge"]
+    return [
+        f"{row['system']} {row['mean_shown']:.2f} ({row['empty_at_k']:.0%} empty) in {row['corpus']}, "
+        f"{row['query_set']}, {row['mode']} by {row['judge']}"
+        for row in lowered.sort(key).iter_rows(named=True)
+    ]
 
 
 def _ordered(sides: list[list[dict[str, Any]]]) -> list[str]:
@@ -335,7 +347,7 @@ def judges(agreement: pl.DataFrame, orders: pl.DataFrame, mode: str) -> Sheet:
         f" one point; and Kendall's τ of their orders of the systems, indexing mode {mode}; with 95% intervals.",
         heads,
         [cells(*key[:3], *texts) for key, texts in lines],
-        "no two judges with one scale scored the same items, and no judge ranked three systems",
+        "no two judges scored the same items, and no judge ranked three systems",
         [
             "n: items that both scored; of an order, systems",
             reasons([*agreement.iter_rows(named=True), *shown.iter_rows(named=True)]),
