@@ -189,8 +189,10 @@ def test_rejected_explanations_are_counted_and_the_others_are_searched(pooled):
 def test_a_judge_that_is_lost_is_named_with_its_setting(lost, model):
     done = lost[0]
     assert done.returncode != 0
-    told = f"error in judge_pool: endpoint.base_url: {model.settings['base_url']} cannot be reached"
-    assert told in done.stdout
+    # Which of the two the last question meets hangs on when the server goes.
+    lost_so = "(cannot be reached|broke the connection before it answered)"
+    told = f"error in judge_pool: endpoint.base_url: {re.escape(model.settings['base_url'])} {lost_so}"
+    assert re.search(told, done.stdout)
     assert "what was answered is kept: run again" in done.stdout
     assert "Traceback" not in done.stdout
 
