@@ -15,9 +15,9 @@ from verseir.analyses.annotators import (
     annotator_agreement,
     annotator_contrasts,
     human_judge,
-    judge_scores,
 )
 from verseir.analyses.contrasts import compare
+from verseir.analyses.judged import Judged, item_scores, read_judgements
 from verseir.analyses.paired import Draws
 from verseir.faults import UserError
 from verseir.judging.annotations import ANNOTATIONS
@@ -27,7 +27,7 @@ from verseir.layout import Run
 from verseir.stats.agreement import kappa
 from verseir.stats.bootstrap import clopper_pearson
 from verseir.stats.clustered import clustered_kappa
-from verseir.tables import DUPLICATES, QRELS, QUERIES, RUN, check_table
+from verseir.tables import DUPLICATES, QRELS, QUERIES, RUN, check_table, write_table
 
 DRAWS = Draws(200, 999, 4)
 SPEC = {"kind": "thematic", "corpus": "c", "query_set": "themes", "systems": ["bm25", "e5"], "modes": ["verse"]}
@@ -151,9 +151,14 @@ def judgements(scores, judge="m"):
     return pl.DataFrame(rows, schema=dict(JUDGEMENTS.columns), orient="row")
 
 
-def against(grades, judged, rubrics=None, specs=SPECS):
-    rubrics = {"m": RUBRIC} if rubrics is None else rubrics
-    table = human_judge({"s": annotations(grades)}, specs, {("c", "themes"): judged}, rubrics, THEMES, DRAWS)
+def by_judge(table):
+    """What each judge of a JUDGEMENTS table said of the queries of the sheet."""
+    parts = table.partition_by("judge", as_dict=True).items()
+    return [Judged("c", "themes", judge, RUBRIC, part) for (judge,), part in parts]
+
+
+def against(grades, judged, specs=SPECS):
+    table = human_judge({"s": annotations(grades)}, specs, by_judge(judged), THEMES, DRAWS)
     return check_table(table, HUMAN_JUDGE, "human_judge")
 
 
@@ -206,7 +211,8 @@ def test_a_judge_that_answered_nothing_is_named():
     table = against({"Anna": ANNA}, judgements(dict.fromkeys(SCORES)))
     assert table.select("aspect", "n_items", "rho").rows() == [("aboutness", 0, None), ("overall", 0, None)]
     assert table["note"].unique().to_list() == ["not estimable: no item was graded by both"]
-    assert judge_scores(judgements(dict.fromkeys(SCORES)), {"m": RUBRIC})["score"].null_count() == 2
+    nothing = item_scores(by_judge(judgements(dict.fromkeys(SCORES)))[0])
+    assert nothing.select("overall", "aboutness").null_count().row(0) == (len(SCORES), len(SCORES))
 
 
 def test_equal_grades_have_no_correlation():
@@ -221,13 +227,15 @@ def test_one_query_has_no_interval():
     assert "fewer than two independent queries" in row["note"]
 
 
-def test_a_judge_without_a_rubric_is_a_user_error():
-    with pytest.raises(UserError, match="no rubric is known for the judge 'm'"):
-        against({"Anna": ANNA}, judgements(SCORES), rubrics={})
+def test_a_judge_without_a_rubric_is_a_user_error(tmp_path):
+    path = tmp_path / "c" / "themes" / "m.parquet"
+    write_table(judgements(SCORES), path, JUDGEMENTS)
+    with pytest.raises(UserError, match="no rubric is given for the judge 'm'"):
+        read_judgements([path], {})
 
 
 def test_no_judge_no_rows():
-    assert human_judge({"s": annotations({"Anna": ANNA})}, SPECS, {}, {}, THEMES, DRAWS).is_empty()
+    assert human_judge({"s": annotations({"Anna": ANNA})}, SPECS, [], THEMES, DRAWS).is_empty()
     known = {"s": {**SPEC, "kind": "known-item"}}
     assert against({"Anna": ANNA}, judgements(SCORES), specs=known).is_empty()
 
@@ -372,7 +380,7 @@ def test_no_result_hangs_on_the_order_of_rows():
     assert one.equals(other)
     judged = judgements(SCORES)
     rhos = [
-        human_judge({"s": frame}, SPECS, {("c", "themes"): given}, {"m": RUBRIC}, THEMES, DRAWS)
+        human_judge({"s": frame}, SPECS, by_judge(given), THEMES, DRAWS)
         for frame, given in ((both, judged), (turned, judged.sample(fraction=1, shuffle=True, seed=2)))
     ]
     assert rhos[0].equals(rhos[1])

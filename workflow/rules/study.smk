@@ -10,12 +10,12 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from verseir.code import modules_of
 from verseir.config import canonical, load_study
-from verseir.written import without_written
 from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
 from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
+from verseir.written import without_written
 from verseir.yaml_files import repeated_keys
 
 # Rules call `python -m verseir`: of this environment, and of this checkout also where a rule has its own environment.

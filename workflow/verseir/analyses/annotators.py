@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from verseir.analyses.agreement_notes import few_queries, lacking
 from verseir.analyses.clusters import clusters_of
-from verseir.analyses.judged import ABOUTNESS, empty_places
+from verseir.analyses.judged import ABOUTNESS, Judged, empty_places, item_scores
 from verseir.analyses.paired import Draws, Pair, compare_columns, notes, system_pairs, tested, tidy
-from verseir.faults import UserError, closest
 from verseir.judging.annotations import GRADES
 from verseir.judging.pool import representatives
-from verseir.judging.rubrics import OVERALL, Rubric
+from verseir.judging.rubrics import OVERALL
 from verseir.layout import Run
 from verseir.stats.clustered import clustered_kappa, clustered_spearman, clustered_within
 from verseir.tables import QRELS, define
@@ -96,7 +95,6 @@ UNGRADED = "not estimable: nothing was graded of both"
 
 _ITEM = {"item_id": pl.String, "query_id": pl.String, "poem_id": pl.String}
 _NO_QRELS = pl.DataFrame(schema=dict(QRELS.columns))
-_SCORED = {"item_id": pl.String, "judge": pl.String, "aspect": pl.String, "score": pl.Float64}
 
 
 def grades_by(annotations: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -184,8 +182,7 @@ def annotator_agreement(
 def human_judge(
     annotations: Mapping[str, pl.DataFrame],
     specs: Mapping[str, Mapping[str, Any]],
-    judgements: Mapping[tuple[str, str], pl.DataFrame],
-    rubrics: Mapping[str, Rubric],
+    judged: Sequence[Judged],
     queries: pl.DataFrame,
     draws: Draws,
 ) -> pl.DataFrame:
@@ -197,20 +194,19 @@ def human_judge(
     Args:
         annotations: sheet -> its ANNOTATIONS.
         specs: sheet -> ``kind``, ``corpus`` and ``query_set``.
-        judgements: (corpus, query set) -> JUDGEMENTS of all its judges.
-        rubrics: judge -> what it scored.
+        judged: what was judged, by corpus, query set and judge.
         queries: QUERIES of the query sets of the sheets.
         draws: resamples and seed.
     """
     rows = list[dict[str, Any]]()
     for sheet, frame in sorted(annotations.items()):
         spec = specs[sheet]
-        if spec["kind"] != THEMATIC or (spec["corpus"], spec["query_set"]) not in judgements:
-            continue
-        scored = judge_scores(judgements[spec["corpus"], spec["query_set"]], rubrics)
-        for (judge, aspect), scores in sorted(scored.partition_by("judge", "aspect", as_dict=True).items()):
+        place = (spec["corpus"], spec["query_set"])
+        own = [one for one in judged if (one.corpus, one.query_set) == place] if spec["kind"] == THEMATIC else []
+        for one, aspect in product(own, (OVERALL, ABOUTNESS)):
+            scores = _scores_of(one).select("item_id", score=aspect).drop_nulls()
             for annotator, grades in grades_by(frame).items():
-                both = grades.join(scores.select("item_id", "score").drop_nulls(), on="item_id").sort("item_id")
+                both = grades.join(scores, on="item_id").sort("item_id")
                 ids = both["query_id"].to_list()
                 clusters = clusters_in(ids, spec, queries, _NO_QRELS)
                 pair = both["grade"].to_numpy(), both["score"].to_numpy()
@@ -219,7 +215,7 @@ def human_judge(
                 constant = {"rho": "all grades or all scores are equal"}
                 why = [*lacking({"rho": rho}, constant, n, n_clusters), few_queries(n_clusters, [rho])]
                 rows.append(
-                    {"sheet": sheet, "annotator": annotator, "judge": judge, "aspect": aspect}
+                    {"sheet": sheet, "annotator": annotator, "judge": one.judge, "aspect": aspect}
                     | {"n_items": len(both), "n_queries": both["query_id"].n_unique()}
                     | dict(zip(("rho", "rho_low", "rho_high"), rho, strict=True))
                     | {"note": notes(*why) if len(both) else APART}
@@ -227,36 +223,10 @@ def human_judge(
     return tidy(pl.DataFrame(rows, schema=dict(HUMAN_JUDGE.columns))).sort(HUMAN_JUDGE.unique)
 
 
-def judge_scores(judgements: pl.DataFrame, rubrics: Mapping[str, Rubric]) -> pl.DataFrame:
-    """What each judge gave each item overall, and for aboutness: the mean of the aspects about what a poem says.
-
-    An item that lacks one of these aspects has no score for aboutness. Items that were not answered have none at all,
-    but each judge has both aspects.
-
-    Args:
-        judgements: JUDGEMENTS.
-        rubrics: judge -> what it scored.
-
-    Returns:
-        columns item_id (null in the row of a judge without scores), judge, aspect, score (Float64).
-
-    Raises:
-        UserError: a judge without a rubric.
-    """
-    parts = [pl.DataFrame(schema=_SCORED)]
-    for (judge,), part in sorted(judgements.partition_by("judge", as_dict=True).items()):
-        if judge not in rubrics:
-            raise UserError(f"no rubric is known for the judge '{judge}'", hint=closest(str(judge), rubrics))
-        about = [aspect.id for aspect in rubrics[judge].aspects if aspect.kind == ABOUTNESS]
-        given = part.filter(pl.col("score").is_not_null())
-        overall = given.filter(pl.col("aspect") == OVERALL).select("item_id", pl.col("score").cast(pl.Float64))
-        per_item = given.filter(pl.col("aspect").is_in(about)).group_by("item_id")
-        whole = per_item.agg(pl.col("score").mean(), n=pl.len()).filter(pl.col("n") == len(about)).drop("n")
-        for aspect, scores in ((OVERALL, overall), (ABOUTNESS, whole)):
-            named = scores if len(scores) else pl.DataFrame([(None, None)], schema=scores.schema, orient="row")
-            labelled = named.with_columns(judge=pl.lit(judge), aspect=pl.lit(aspect))
-            parts.append(labelled.select(list(_SCORED)))
-    return pl.concat(parts).sort("judge", "aspect", "item_id")
+def _scores_of(one: Judged) -> pl.DataFrame:
+    """item_id, and what the judge gave it overall and for aboutness; null where it gave none."""
+    items = one.judgements.select("item_id", "query_id", "poem_id").unique()
+    return items.join(item_scores(one), on=["query_id", "poem_id"]).select("item_id", OVERALL, ABOUTNESS)
 
 
 def annotator_contrasts(

@@ -16,13 +16,12 @@ from verseir.analyses.annotators import (
     human_judge,
 )
 from verseir.analyses.inputs import read_judged
+from verseir.analyses.judged import read_duplicates, read_judgements, read_rubrics
 from verseir.analyses.paired import Draws
 from verseir.judging.annotations import ANNOTATIONS
-from verseir.judging.judgements import JUDGEMENTS
 from verseir.judging.misses import strongest, values_of
-from verseir.judging.rubrics import read_rubric
 from verseir.layout import Run, runs
-from verseir.tables import DUPLICATES, PER_QUERY, RUN, read_table, write_table
+from verseir.tables import PER_QUERY, RUN, read_table, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,13 +48,13 @@ def run(args: argparse.Namespace) -> None:
     annotations = {Path(file).stem: read_table(file, ANNOTATIONS) for file in sorted(args.annotations)}
     per_query = read_table(args.per_query, PER_QUERY)
     queries, qrels = read_judged(args.results, args.query_sets)
-    duplicates = {Path(file).parent.name: read_table(file, DUPLICATES) for file in args.duplicates}
-    rubrics = {judge: read_rubric(file) for judge, file in sorted(args.judges.items())}
+    duplicates = read_duplicates(args.duplicates)
+    judges = read_judgements(args.judgements, read_rubrics(args.judges))
     draws = Draws(args.resamples, args.flips, args.seed)
     specs = {sheet: _with_system(args.sheets[sheet], args.cross, per_query) for sheet in annotations}
     found = _read_runs(args.results, args.cross, specs)
     agreement = annotator_agreement(annotations, specs, queries, qrels, draws)
-    judged = human_judge(annotations, specs, _read_judgements(args.judgements), rubrics, queries, draws)
+    judged = human_judge(annotations, specs, judges, queries, draws)
     contrasts = annotator_contrasts(annotations, specs, found, duplicates, queries, args.lexical, draws)
     accepted = acceptability(per_query, queries, qrels, specs, annotations, found, duplicates, draws)
     write_table(agreement, args.agreement, ANNOTATOR_AGREEMENT)
@@ -81,12 +80,3 @@ def _read_runs(results: str, cross: dict, specs: dict[str, dict]) -> dict[Run, p
         modes, systems = ([spec["mode"]], [spec["system"]]) if known else (spec["modes"], spec["systems"])
         wanted |= {Run(spec["corpus"], mode, spec["query_set"], system) for mode in modes for system in systems}
     return {one: read_table(one.path(f"{results}/runs"), RUN) for one in runs(cross) if one in wanted}
-
-
-def _read_judgements(files: list[str]) -> dict[tuple[str, str], pl.DataFrame]:
-    """The JUDGEMENTS of all judges of a corpus and query set, by both."""
-    parts: dict[tuple[str, str], list[pl.DataFrame]] = {}
-    for file in sorted(files):
-        query_set = Path(file).parent
-        parts.setdefault((query_set.parent.name, query_set.name), []).append(read_table(file, JUDGEMENTS))
-    return {place: pl.concat(frames) for place, frames in parts.items()}
