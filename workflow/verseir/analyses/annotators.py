@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from verseir.analyses.agreement_notes import few_queries, lacking
 from verseir.analyses.clusters import clusters_of
 from verseir.analyses.judged import ABOUTNESS, Judged, empty_places, item_scores
-from verseir.analyses.paired import Draws, Pair, compare_columns, notes, system_pairs, tested, tidy
+from verseir.analyses.paired import TESTED, Draws, Pair, compare_columns, notes, system_pairs, tested, tidy
 from verseir.judging.annotations import GRADES
 from verseir.judging.pool import representatives
 from verseir.judging.rubrics import OVERALL
@@ -75,13 +75,7 @@ ANNOTATOR_CONTRASTS = define(
         "n": pl.Int64,
         "mean_a": pl.Float64,
         "mean_b": pl.Float64,
-        "estimate": pl.Float64,
-        "ci_low": pl.Float64,
-        "ci_high": pl.Float64,
-        "test": pl.String,
-        "p": pl.Float64,
-        "p_holm": pl.Float64,
-        "family_size": pl.Int64,
+        **TESTED,
         "note": pl.String,
     },
     nullable="mean_a mean_b estimate ci_low ci_high p p_holm note",

@@ -13,7 +13,7 @@ from scipy import stats
 
 from verseir.analyses.clusters import no_interval
 from verseir.analyses.judged import ABOUTNESS, DIGITS, Judged, Matrix, by_gaps, empty_places, item_scores, matrices
-from verseir.analyses.paired import independent, notes, tidy
+from verseir.analyses.paired import TESTED, independent, notes, tidy
 from verseir.judging.rubrics import OVERALL, Rubric
 from verseir.layout import Run
 from verseir.stats.bootstrap import bootstrap_means
@@ -75,13 +75,7 @@ THEMATIC_CONTRASTS = define(
         "a": pl.String,
         "b": pl.String,
         "n": pl.Int64,
-        "estimate": pl.Float64,
-        "ci_low": pl.Float64,
-        "ci_high": pl.Float64,
-        "test": pl.String,
-        "p": pl.Float64,
-        "p_holm": pl.Float64,
-        "family_size": pl.Int64,
+        **TESTED,
         "p_t": pl.Float64,
         "note": pl.String,
     },
