@@ -15,6 +15,9 @@ from verseir.ranking import order_chunks
 from verseir.systems.bm25 import METHODS, Bm25Index
 from verseir.tables import RUN, check_table
 
+#: The methods whose weights bm25s makes; rank_bm25's has tests of its own.
+OF_BM25S = [method for method in METHODS if method != "okapi"]
+
 
 def build(tokens, poem_of, method="lucene", k1=1.5, b=0.75, order=None):
     """An index of chunks given in order; ``order`` shuffles what is handed in."""
@@ -60,7 +63,7 @@ def pooled_peer(tokens, poem_of, queries, method, k1, b):
     return best
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", OF_BM25S)
 @pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (0.0, 0.0), (2.0, 1.0)])
 def test_scores_equal_bm25s(method, k1, b):
     tokens, poem_of, queries = random_corpus(5)
@@ -137,7 +140,7 @@ def test_retrieves_the_poems_that_share_a_token(tokens, query, method, data):
     run = build(tokens, poem_of, method).search(["q"], [query])
     sharing = {f"p{poem:03d}" for poem, text in zip(poem_of, tokens, strict=True) if set(text) & set(query)}
     assert set(run["poem_id"]) == sharing
-    assert (run["score"] >= 0).all()
+    assert (run["score"] >= 0).all() or method == "okapi"  # a mean idf below 0
     for poem, chunk in run.select("poem_id", "chunk_id").rows():
         assert chunk.startswith(f"{poem}#")
 

@@ -107,6 +107,15 @@ def test_a_study_may_bring_a_registry_of_its_own(tmp_path):
     assert study.registry["my-bm25"]["k1"] == 0.9
 
 
+def test_the_measure_that_a_system_is_tuned_for_is_checked(tmp_path):
+    for measure, message in (("nDCG@ten", "unknown measure"), ("nDCG@2000", "looks at 2000 poems")):
+        grid = f"{{measure: {measure}, k1: [0.9], b: [0.4]}}"
+        (tmp_path / "mine.yaml").write_text(f"mine: {{kind: bm25, tune: {grid}}}\n")
+        told = faults_of(minimal(registry=[str(tmp_path / "mine.yaml")], systems=["mine"]))
+        assert "systems.mine.tune.measure" in told
+        assert message in told
+
+
 def test_missing_files_are_told_together():
     told = [fault.file for fault in missing_files(load_study(minimal(), ROOT), ROOT)]
     assert told == ["c.jsonl", "q.jsonl"]

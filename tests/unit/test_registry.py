@@ -100,15 +100,47 @@ def test_defaults_are_filled_in(tmp_path):
         "name": "bm25",
         "kind": "bm25",
         "text": "full",
+        "tokens": "any-script",
         "method": "lucene",
         "k1": 1.2,
         "b": 0.75,
+        "ties": "id",
         "description": "",
     }
     small = entries["small"]
     assert small["prompts"] == {"query": "q: ", "document": ""}
     assert (small["text"], small["dtype"], small["weights"]) == ("light", "float32", "safetensors")
     assert (small["normalise"], small["remote_code"]) == (True, False)
+
+
+GRID = "tune: {measure: nDCG@10, k1: [0.9, 1.2], b: [0.4]}"
+
+
+def test_a_tuned_system_has_no_parameters_yet(tmp_path):
+    entry = entries_of(tmp_path, yaml.safe_load(f"a: {{kind: bm25, {GRID}}}"))["a"]
+    assert entry["tune"] == {"measure": "nDCG@10", "k1": [0.9, 1.2], "b": [0.4]}
+    assert not {"k1", "b"} & set(entry)
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "message"),
+    [
+        (f"k1: 1, {GRID}", "a.k1", "`tune` chooses k1"),
+        (f"b: 1, {GRID}", "a.b", "`tune` chooses b"),
+        ("tune: {measure: nDCG@10, k1: [1], b: [2]}", "a.tune.b.0", "greater than the maximum"),
+        ("tune: {measure: nDCG@10, k1: [], b: [1]}", "a.tune.k1", ""),
+        ("tune: {measure: nDCG@10, k1: [1, 1], b: [1]}", "a.tune.k1", "non-unique"),
+        ("tune: {k1: [1], b: [1]}", "a.tune", "the key 'measure' is missing"),
+        ("tune: 3", "a.tune", "is not of type 'object'"),
+        ("ties: introsort", "a.ties", "only the method okapi"),
+        ("ties: input, method: okapi", "a.ties", "'input' is not allowed here"),
+        ("tokens: word", "a.tokens", "'word' is not allowed here"),
+    ],
+)
+def test_bm25_entries_that_are_wrong(tmp_path, keys, field, message):
+    [fault] = faults_of(tmp_path, f"a: {{kind: bm25, {keys}}}\n")
+    assert (fault.field, fault.line) == (field, 1)
+    assert message in fault.problem
 
 
 @given(order=st.permutations(sorted(ENCODER)))

@@ -11,7 +11,7 @@ from typing import Any
 from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.study import Study
-from verseir.study_faults import analysis_faults, arm_faults, reference_faults
+from verseir.study_faults import analysis_faults, arm_faults, reference_faults, tuning_faults
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
@@ -68,6 +68,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     _fill_judging(Study(spec, registry))
     faults += arm_faults(Study(spec, registry), where)
     faults += analysis_faults(Study(spec, registry), where)
+    faults += tuning_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
     registry |= _variants(Study(spec, registry))

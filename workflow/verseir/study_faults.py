@@ -74,18 +74,26 @@ def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
                 yield Fault(path, 0, run.system, "there is no such run", f"`path` of the system is {entry['path']}")
 
 
-def _measure_faults(measures: list[str], depth: int, where: str) -> Iterator[Fault]:
+def tuning_faults(study: Study, where: str) -> Iterator[Fault]:
+    """Measures that a tuned system is tuned for and that are none."""
+    for name in study.systems("bm25"):
+        grid = study.registry[name].get("tune")
+        if grid:
+            yield from _measure_faults([grid["measure"]], study.spec["depth"], where, f"systems.{name}.tune.measure")
+
+
+def _measure_faults(measures: list[str], depth: int, where: str, field: str = "measures") -> Iterator[Fault]:
     from verseir.measures import parse_measure
 
     for name in measures:
         try:
             cutoff = parse_measure(name).cutoff
         except UserError as error:
-            yield Fault(where, 0, "measures", str(error.args[0]), error.hint)
+            yield Fault(where, 0, field, str(error.args[0]), error.hint)
             continue
         if cutoff and cutoff > depth:
             problem = f"{name} looks at {cutoff} poems, but ranked lists hold {depth}"
-            yield Fault(where, 0, "measures", problem, f"depth: {cutoff}")
+            yield Fault(where, 0, field, problem, f"depth: {cutoff}")
 
 
 def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str) -> Iterator[Fault]:

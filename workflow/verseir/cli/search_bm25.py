@@ -4,9 +4,10 @@ import argparse
 import json
 from pathlib import Path
 
-from verseir.arabic.tokens import tokenize
 from verseir.costs import Stopwatch
+from verseir.queries.searched import READS, searched_texts
 from verseir.systems.bm25 import Bm25Index
+from verseir.systems.tokenizers import tokens_of
 from verseir.tables import QUERIES, RUN, read_table, write_table
 
 
@@ -17,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the system")
     parser.add_argument("--index", required=True)
     parser.add_argument("--queries", required=True)
+    parser.add_argument("--reads", choices=sorted(READS), default="text", help="what is searched for of a query")
     parser.add_argument("--depth", required=True, type=int)
     parser.add_argument("--output", required=True)
     parser.add_argument("--cost", required=True)
@@ -25,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("search", args.corpus, args.system)
     queries = read_table(args.queries, QUERIES)
-    tokens = [tokenize(text, args.entry["text"]) for text in queries["text"]]
-    run = Bm25Index.load(Path(args.index)).search(queries["query_id"].to_list(), tokens, args.depth)
+    tokens = tokens_of(searched_texts(queries, args.reads), args.entry)
+    index = Bm25Index.load(Path(args.index))
+    run = index.search(queries["query_id"].to_list(), tokens, args.depth, ties=args.entry["ties"])
     write_table(run, args.output, RUN)
     stopwatch.write(args.cost, n_texts=len(queries))

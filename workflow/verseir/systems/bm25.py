@@ -1,4 +1,12 @@
-"""BM25 over chunks, pooled to poems: the index comes from bm25s, the search is exact and keeps the ranking policy."""
+"""BM25 over chunks, pooled to poems: the weights come from bm25s, or are those of rank_bm25; the search is exact.
+
+Results keep the ranking policy (``verseir.ranking``). Two things are particular to the method ``okapi``:
+
+* Scores are float64 sums, in the order of the query; they become float32 before they are ranked, as all scores are.
+* Tied poems can be put in another order than by poem_id: with ``ties="introsort"`` in that of NumPy's portable sort of
+  all poems' float64 scores, reversed (see ``systems.introsort``), to reproduce what was published from such a sort.
+  Poems that share no token take part in that sort with score 0, but are not retrieved.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +26,19 @@ import polars as pl
 
 from verseir.faults import UserError, closest
 from verseir.ranking import DEPTH, ChunkOrder, check_depth, empty_run, order_chunks, run_frame
+from verseir.systems.okapi import RANKERS, Ranker, okapi_weights
 
 #: Variants by the names of Kamphuis et al. (2020, Which BM25 do you mean?). Those that score absent terms are left out.
-METHODS = ("atire", "lucene", "robertson")
+#: ``okapi`` is rank_bm25's.
+METHODS = ("atire", "lucene", "okapi", "robertson")
 #: Version of the files that ``save`` writes.
 FORMAT = 1
-_ARRAYS = {"data": np.float32, "indices": np.int32, "indptr": np.int64, "poem_of": np.int32}
+_ARRAYS = {"indices": np.int32, "indptr": np.int64, "poem_of": np.int32}
 #: Queries that one thread works on together, so that their results take little memory.
 QUERIES = 512
+
+#: Per query the number of its results, int64 [q]; then poem indices, scores and chunk places [m], in ranking order.
+Results = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ class Bm25Index:
     Attributes:
         method, k1, b: the variant and its parameters.
         vocabulary: token to column, columns in the order of the tokens.
-        data, indices, indptr: float32, int32, int64: scores by column, as bm25s lays them out.
+        data, indices, indptr: float32 (of ``okapi`` float64), int32, int64: weights by column, as bm25s lays them out.
         names: the chunks in ranking order; ``indices`` are places in it.
     """
 
@@ -71,8 +85,6 @@ class Bm25Index:
         Raises:
             UserError: an unknown method, a parameter out of range, lengths that differ, or no token at all.
         """
-        import bm25s
-
         if method not in METHODS:
             raise UserError(f"unknown BM25 method '{method}'", hint=closest(method, METHODS))
         if not (0 <= k1 < float("inf") and 0 <= b <= 1):
@@ -89,16 +101,18 @@ class Bm25Index:
         # Sorted, so that a token's column, and with it the order of summation, depends on the corpus alone.
         vocabulary = {token: column for column, token in enumerate(sorted(set().union(*chunks)))}
         columns = [[vocabulary[token] for token in chunk] for chunk in chunks]
-        model = bm25s.BM25(method=method, k1=k1, b=b)
-        model.index((columns, vocabulary), create_empty_token=False, show_progress=False)
+        if method == "okapi":
+            data, indices, indptr = okapi_weights(columns, len(vocabulary), k1, b)
+        else:
+            data, indices, indptr = _bm25s_weights(columns, vocabulary, method, k1, b)
         return cls(
             method=method,
             k1=float(k1),
             b=float(b),
             vocabulary=vocabulary,
-            data=_frozen(model.scores["data"], np.float32),
-            indices=_frozen(model.scores["indices"], np.int32),
-            indptr=_frozen(model.scores["indptr"], np.int64),
+            data=_frozen(data, _dtype(method)),
+            indices=_frozen(indices, np.int32),
+            indptr=_frozen(indptr, np.int64),
             names=names,
         )
 
@@ -108,6 +122,7 @@ class Bm25Index:
         query_tokens: Sequence[Sequence[str]],
         depth: int = DEPTH,
         *,
+        ties: str = "id",
         threads: int | None = None,
     ) -> pl.DataFrame:
         """Rank the poems that share at least one token with each query.
@@ -119,6 +134,7 @@ class Bm25Index:
             query_ids: q names, distinct.
             query_tokens: the tokens of each query.
             depth: poems kept per query.
+            ties: ``id``, or with the method ``okapi`` also ``introsort``.
             threads: threads to use; numba's number of threads where nothing is said.
 
         Returns:
@@ -127,27 +143,30 @@ class Bm25Index:
         from numba import get_num_threads
 
         check_depth(depth)
+        if ties not in RANKERS:
+            raise UserError(f"unknown order of ties '{ties}'", hint=closest(ties, RANKERS))
+        if ties != "id" and self.method != "okapi":
+            raise UserError(f"ties are put in the order '{ties}' by the method okapi alone, not by {self.method}")
         if len(query_ids) != len(query_tokens):
             raise UserError(f"{len(query_ids)} query ids and {len(query_tokens)} token lists: they must be as many")
         if not len(query_ids):
             return empty_run()
         by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
-        counts = [Counter(self.vocabulary[t] for t in query_tokens[i] if t in self.vocabulary) for i in by_id]
+        known = [[self.vocabulary[t] for t in query_tokens[i] if t in self.vocabulary] for i in by_id]
         threads = threads or get_num_threads()
-        share = min(QUERIES, -(-len(counts) // threads))
+        share = min(QUERIES, -(-len(known) // threads))
         depth = min(depth, len(self.names.poem_ids))
+        search = partial(self._search_okapi, RANKERS[ties]) if self.method == "okapi" else self._search_share
         with ThreadPoolExecutor(threads) as pool:
-            shares = [counts[first : first + share] for first in range(0, len(counts), share)]
-            parts = pool.map(lambda part: self._search_share(part, depth), shares)
+            shares = [known[first : first + share] for first in range(0, len(known), share)]
+            parts = pool.map(lambda part: search(part, depth), shares)
             filled, poems, scores, places = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         return run_frame([query_ids[i] for i in by_id], filled, poems, scores, places, self.names)
 
-    def _search_share(
-        self, counts: list[Counter[int]], depth: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Results per query [q]; poem indices, scores and chunk places [m] of the results, in ranking order."""
+    def _search_share(self, queries: list[list[int]], depth: int) -> Results:
         from verseir.systems import pooled
 
+        counts = [Counter(query) for query in queries]
         starts = np.concatenate([[0], np.cumsum([len(count) for count in counts])]).astype(np.int64)
         terms = [term for count in counts for term in sorted(count.items())]
         tokens = np.array([token for token, _ in terms], dtype=np.int64)
@@ -167,6 +186,19 @@ class Bm25Index:
         used = used[:, :depth]
         scores, poems = pooled.read_keys(np.take_along_axis(keys, ranking, axis=1)[used])
         return filled, poems, scores, np.take_along_axis(places, ranking, axis=1)[used]
+
+    def _search_okapi(self, rank: Ranker, queries: list[list[int]], depth: int) -> Results:
+        from verseir.systems import pooled
+
+        scores = np.empty(len(self.names.poem_of))
+        sharing = np.empty(len(scores), dtype=np.bool_)
+        ranked = []
+        for query in queries:
+            tokens = np.array(query, dtype=np.int64)
+            pooled.sum_weights(self.data, self.indices, self.indptr, tokens, scores, sharing)
+            ranked.append(rank(scores, sharing, self.names.starts, depth))
+        poems, best, places = (np.concatenate(columns) for columns in zip(*ranked, strict=True))
+        return np.array([len(row[0]) for row in ranked], dtype=np.int64), poems, best, places
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the index to ``folder``, which is replaced as a whole."""
@@ -208,8 +240,9 @@ class Bm25Index:
             texts = json.loads((source / "index.json").read_text(encoding="utf-8"))
             if texts["format"] != FORMAT:
                 raise UserError(f"{source} has format {texts['format']}, this version reads {FORMAT}", hint=hint)
+            types = {"data": _dtype(texts["method"])} | _ARRAYS
             arrays = {
-                name: _frozen(np.load(source / f"{name}.npy", mmap_mode="r"), dtype) for name, dtype in _ARRAYS.items()
+                name: _frozen(np.load(source / f"{name}.npy", mmap_mode="r"), dtype) for name, dtype in types.items()
             }
             poem_of = arrays.pop("poem_of")
             return cls(
@@ -228,6 +261,21 @@ class Bm25Index:
             )
         except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{source} holds no BM25 index that can be read: {error}", hint=hint) from error
+
+
+def _bm25s_weights(
+    chunks: list[list[int]], vocabulary: dict[str, int], method: str, k1: float, b: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, their chunks, and where the weights of each token start."""
+    import bm25s
+
+    model = bm25s.BM25(method=method, k1=k1, b=b)
+    model.index((chunks, vocabulary), create_empty_token=False, show_progress=False)
+    return model.scores["data"], model.scores["indices"], model.scores["indptr"]
+
+
+def _dtype(method: str) -> type:
+    return np.float64 if method == "okapi" else np.float32
 
 
 def _frozen(array: np.ndarray, dtype: type) -> np.ndarray:

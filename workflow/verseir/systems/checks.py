@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from verseir.faults import UserError
 from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import ROLES, Role
+from verseir.systems.late_chunking import SpanCounts
+from verseir.systems.readings import Reading
 
 #: The least cosine between a text encoded alone and in a batch. Padding and pooling faults fall far below it.
 LEAST_COSINE = 0.999
@@ -71,6 +74,27 @@ def require_sound(encoder: Encoder, sample_texts: list[str]) -> list[Check]:
         hints = "; ".join(dict.fromkeys(check.hint for check in failed if check.hint))
         raise UserError(f"the encoder '{encoder.name}' fails its self-checks:{lines}", hint=hints)
     return checks
+
+
+def view_checks(encoder: Encoder, view: str, readings: Sequence[Reading]) -> list[Check]:
+    """Checks of a view of queries (see ``QueryEncoding``), on a few of its readings: a batch leaves a vector as it is.
+
+    Raises:
+        UserError: the encoder cannot pool what the view asks for.
+    """
+    together = encoder.encode(readings, "query")
+    alone = np.concatenate([encoder.encode([reading], "query") for reading in readings])
+    least = float(_cosines(alone, together).min())
+    observed = f"least cosine of a query alone to itself in a batch: {least:.6f}"
+    hint = "check `padding_side` and `attention`"
+    return [Check(f"batched = single, {view}", least > LEAST_COSINE, observed, hint)]
+
+
+def span_checks(counts: SpanCounts, view: str) -> list[Check]:
+    """A soft check of how many queries of a view of spans were pooled whole, from the ``counts`` of all of them."""
+    observed = f"{counts.not_found} of {counts.n} queries do not hold their span, {counts.cut} are cut before it"
+    hint = "these queries are pooled whole: correct their spans, or raise `max_length`"
+    return [Check(f"spans pooled, {view}", counts.not_found + counts.cut == 0, observed, hint, hard=False)]
 
 
 def _weights(encoder: Encoder) -> Check:

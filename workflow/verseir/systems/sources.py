@@ -26,6 +26,8 @@ IGNORED = (
     *("*.h5", "*.msgpack", "*.ot", "*.pt", "*.pth"),
 )
 UNPINNED = "unpinned"
+#: A commit that the registry does not know: a user has to choose one.
+UNKNOWN = "unknown"
 
 #: What a loader reads where it does not read a folder: modules and the files in them.
 LOADER_FILES = {
@@ -64,8 +66,10 @@ def locate(entry: dict[str, Any]) -> Source:
     """The first source of ``entry`` that is at hand: path, package, hub. A pinned hub model is not looked for yet.
 
     Raises:
-        UserError: none is at hand, or an unpinned revision cannot be resolved.
+        UserError: none is at hand, an unpinned revision cannot be resolved, or a commit is yet to be chosen.
     """
+    if entry["remote_code"]:
+        _require_known(entry, "code_revision")
     if "path" in entry:
         folder = Path(entry["path"]).expanduser()
         if folder.is_dir():
@@ -76,6 +80,7 @@ def locate(entry: dict[str, Any]) -> Source:
         place = files[0].parent if entry["loader"] in LOADER_FILES else _package_place(entry)
         return Source("package", str(place), _version(entry), content_hash(files), _code_revision(entry, place))
     if "hub" in entry:
+        _require_known(entry, "revision")
         commit = entry["revision"]
         if commit == UNPINNED:
             try:
@@ -87,6 +92,16 @@ def locate(entry: dict[str, Any]) -> Source:
             code = _code_revision(entry, snapshot(entry, commit))
         return Source("hub", entry["hub"], commit, f"{entry['hub']}@{commit}", code)
     raise not_at_hand(entry)
+
+
+def _require_known(entry: dict[str, Any], key: str) -> None:
+    if entry[key] == UNKNOWN:
+        whose = "the remote code" if key == "code_revision" else f"{entry['hub']}"
+        raise UserError(
+            f"the registry knows no commit of {whose} for the encoder '{entry['name']}'",
+            hint=f"set `{key}` of its entry to a commit of 40 digits that you trust (the hub lists them under Files and"
+            " versions), or to `unpinned` for the newest",
+        )
 
 
 def package_folder(module: str) -> Path | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from verseir.faults import UserError
 from verseir.systems.identity import Role, identify
+from verseir.systems.readings import Reading
 from verseir.systems.vectors import VectorStore
 
 
@@ -36,7 +37,7 @@ def filled_store(entry: Mapping[str, Any], encoding: Path) -> VectorStore:
 
 
 def stored_vectors(
-    entry: Mapping[str, Any], encoding: Path, texts_by_role: Mapping[Role, Sequence[str]]
+    entry: Mapping[str, Any], encoding: Path, texts_by_role: Mapping[Role, Sequence[str | Reading]]
 ) -> dict[Role, np.ndarray]:
     """float32 [n, d] for each role: the vector of each of its texts, as the encode step made it.
 

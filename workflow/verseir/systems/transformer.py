@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import numpy as np
 from verseir.faults import UserError
 from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import Identity, Role
+from verseir.systems.late_chunking import SpanCounts, Tokens, count_spans, pooled_forward, tokens_of
+from verseir.systems.readings import Prepared, Reading, as_reading
 from verseir.systems.sources import package_files, snapshot
 from verseir.systems.weights import safe_folder
 
@@ -59,6 +61,8 @@ class TransformerEncoder(Encoder):
                 raise _cannot_load(entry, error) from error
         self.load_faults += [fault for report in reports for fault in _weight_faults(report)]
         self._set_pooling(model, has_own=(folder / "modules.json").is_file())
+        if entry["attention"] == "bidirectional":
+            _attend_both_ways(model)
         return model.eval()
 
     def _set_pooling(self, model: Any, has_own: bool) -> None:
@@ -81,58 +85,89 @@ class TransformerEncoder(Encoder):
             self.max_length = positions  # so that the other checks can run
         if self.identity.entry["pooling"] == "lasttoken":
             # Several tokenizers lost their end token with transformers 5; the pooled vector is then another one.
-            last = self._tokenise(["a"])[0][-1]
+            last = self._tokenise(["a"])[0].ids[-1]
             if last not in self._tokenizer.all_special_ids:
                 self.load_warnings.append("pooling: the last token, which is pooled, is not an end token")
 
-    def _tokenise(self, prepared: list[str]) -> list[np.ndarray]:
-        """The token ids of each string, cut to the maximum, special tokens included: int32 arrays."""
-        ids: list[np.ndarray] = []
-        for start in range(0, len(prepared), TEXTS):
-            tokens = self._tokenizer(
-                prepared[start : start + TEXTS],
-                truncation=self.max_length is not None,
-                max_length=self.max_length,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-                verbose=False,
-            )["input_ids"]
-            ids += [np.array(one or [self._padding], np.int32) for one in tokens]
-        return ids
+    def _tokenise(self, prepared: Sequence[Prepared]) -> list[Tokens]:
+        """The tokens of each string or reading, cut to the maximum, special tokens included."""
+        readings = [as_reading(one) for one in prepared]
+        tokens: dict[int, Tokens] = {}
+        for paired in (False, True):
+            rows = [row for row, reading in enumerate(readings) if (reading.second is not None) == paired]
+            for start in range(0, len(rows), TEXTS):
+                part = rows[start : start + TEXTS]
+                tokens.update(zip(part, self._tokens([readings[row] for row in part], paired), strict=True))
+        return [tokens[row] for row in range(len(readings))]
+
+    def _tokens(self, readings: list[Reading], paired: bool) -> Iterator[Tokens]:
+        """The tokens of readings that are all pairs of texts, or none of them."""
+        parts = any(reading.has_part for reading in readings)
+        if parts and not self._tokenizer.is_fast:
+            raise UserError(
+                f"the tokenizer of '{self.name}' does not say where its tokens stand",
+                hint="choose a revision with a tokenizer.json",
+            )
+        batch = self._tokenizer(
+            [reading.text for reading in readings],
+            [reading.second for reading in readings] if paired else None,
+            truncation=self.max_length is not None,
+            max_length=self.max_length,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            return_offsets_mapping=parts,
+            verbose=False,
+        )
+        for row, reading in enumerate(readings):
+            ids = batch["input_ids"][row] or [self._padding]
+            offsets = batch["offset_mapping"][row] if parts else []
+            if self.identity.entry["end_token"] and ids[-1] != self._tokenizer.eos_token_id:
+                keep = len(ids) if self.max_length is None else min(len(ids), self.max_length - 1)
+                ids, offsets = [*ids[:keep], self._tokenizer.eos_token_id], [*offsets[:keep], (0, 0)]
+            numbers = np.array(ids, np.int32)
+            places = np.array(offsets, np.int64).reshape(-1, 2)
+            yield tokens_of(numbers, places, reading) if reading.has_part else Tokens(numbers)
 
     @property
     def _padding(self) -> int:
         padding = self._tokenizer.pad_token_id
         return padding if padding is not None else self._tokenizer.eos_token_id or 0
 
-    def _raw_batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        ids = self._tokenise(prepared)
-        order = np.array(sorted(range(len(ids)), key=lambda row: (-len(ids[row]), prepared[row])), np.int64)
+    def _raw_batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        tokens = self._tokenise(prepared)
+        places = [(-len(one.ids), as_reading(text).order) for one, text in zip(tokens, prepared, strict=True)]
+        order = np.array(sorted(range(len(tokens)), key=places.__getitem__), np.int64)
         start = 0
         while start < len(order):
-            width = len(ids[order[start]])
+            width = len(tokens[order[start]].ids)
             rows = order[start : start + max(1, self.budget // width)]
-            vectors = self._vectors([ids[row] for row in rows], role)
+            vectors = self._vectors([tokens[row] for row in rows], role)
             if vectors is None:
                 self._halve(width, len(rows))
                 continue
             start += len(rows)
             yield rows, vectors
 
-    def _vectors(self, ids: list[np.ndarray], role: Role) -> np.ndarray | None:
-        """float32 [n, d] for n texts of token ids; None when memory does not suffice."""
+    def _vectors(self, tokens: list[Tokens], role: Role) -> np.ndarray | None:
+        """float32 [n, d] for n texts of tokens; None when memory does not suffice."""
         import torch
 
-        batch, mask = padded(ids, self._padding, self.identity.entry["padding_side"])
+        side = self.identity.entry["padding_side"]
+        batch, mask = padded([one.ids for one in tokens], self._padding, side)
         task = self.identity.entry.get("tasks", {}).get(role)
+        options = {"task": task} if task else {}
         try:
             with torch.inference_mode():
                 features = {
                     "input_ids": torch.from_numpy(batch).to(self.device),
                     "attention_mask": torch.from_numpy(mask).to(self.device),
                 }
-                output = self._model(features, **({"task": task} if task else {}))
-                return output["sentence_embedding"].float().cpu().numpy()
+                if all(one.pooled is None for one in tokens):
+                    return self._model(features, **options)["sentence_embedding"].float().cpu().numpy()
+                nothing = [np.zeros(len(one.ids), np.int64) if one.pooled is None else one.pooled for one in tokens]
+                pooled = torch.from_numpy(padded(nothing, 0, side)[0]).to(self.device).bool()
+                headless = torch.tensor([not one.head for one in tokens], device=self.device)
+                return pooled_forward(self._model, features, pooled, headless, options).cpu().numpy()
         except (RuntimeError, MemoryError) as error:
             if not _out_of_memory(error):
                 raise
@@ -153,23 +188,28 @@ class TransformerEncoder(Encoder):
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def count_tokens(self, texts: list[str], role: Role) -> TokenCounts:
-        prepared = self.prepare(texts, role)
+    def count_tokens(self, texts: Sequence[str | Reading], role: Role) -> TokenCounts:
+        readings = [as_reading(one) for one in self.prepare(texts, role)]
         unknown = self._tokenizer.unk_token_id
-        frame = self._tokenizer.num_special_tokens_to_add()
-        n_tokens = np.zeros(len(prepared), np.int64)
-        n_unknown = np.zeros(len(prepared), np.int64)
-        for start in range(0, len(prepared), TEXTS):
-            texts_now = prepared[start : start + TEXTS]
-            part = self._tokenizer(texts_now, add_special_tokens=False, verbose=False)["input_ids"]
-            n_tokens[start : start + TEXTS] = [len(ids) for ids in part]
-            if unknown is not None:
-                n_unknown[start : start + TEXTS] = [ids.count(unknown) for ids in part]
+        n_tokens = np.zeros(len(readings), np.int64)
+        n_unknown = np.zeros(len(readings), np.int64)
+        for strings in ([reading.text for reading in readings], [reading.second or "" for reading in readings]):
+            for start in range(0, len(strings) if any(strings) else 0, TEXTS):
+                texts_now = strings[start : start + TEXTS]
+                part = self._tokenizer(texts_now, add_special_tokens=False, verbose=False)["input_ids"]
+                n_tokens[start : start + TEXTS] += [len(ids) for ids in part]
+                if unknown is not None:
+                    n_unknown[start : start + TEXTS] += [ids.count(unknown) for ids in part]
+        frames = {pair: self._tokenizer.num_special_tokens_to_add(pair) for pair in (False, True)}
+        frame = np.array([frames[reading.second is not None] for reading in readings], np.int64)
         limit = self.max_length or np.iinfo(np.int64).max
         return TokenCounts(n_tokens, n_unknown, n_tokens + frame > limit)
 
-    def seen(self, prepared: str) -> str:
-        return self._tokenizer.decode(self._tokenise([prepared])[0], skip_special_tokens=True)
+    def count_spans(self, readings: Sequence[Reading]) -> SpanCounts:
+        return count_spans(readings, self._tokenise(readings))
+
+    def seen(self, prepared: Prepared) -> str:
+        return self._tokenizer.decode(self._tokenise([prepared])[0].ids, skip_special_tokens=True)
 
 
 def model_folder(identity: Identity) -> Path:
@@ -230,6 +270,18 @@ def _weight_faults(report: Any) -> list[str]:
     faults = [f"newly initialised weights: {_some(missing)}"] if missing else []
     faults += [f"weights of another shape: {_some(shapes)}"] if shapes else []
     return faults + [str(error) for error in [*report.error_msgs, *report.conversion_errors.values()]]
+
+
+def _attend_both_ways(model: Any) -> None:
+    """Let each token of a decoder see those after it, which transformers does where a configuration says so.
+
+    The attention modules have to say so too: where no text of a batch is padded there is no mask, and they decide.
+    """
+    for module in model.modules():
+        if isinstance(getattr(module, "is_causal", None), bool):
+            module.is_causal = False
+        if hasattr(module, "config"):
+            module.config.is_causal = False
 
 
 def _some(names: list[str]) -> str:

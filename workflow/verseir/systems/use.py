@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from verseir.systems.devices import cpu_threads
-from verseir.systems.encoder import Encoder, TokenCounts
+from verseir.systems.encoder import Encoder, TokenCounts, no_token_vectors
 from verseir.systems.identity import Identity, Role
+from verseir.systems.readings import Prepared, Reading
 
 #: Texts handed over at once; the package makes its own small batches of them.
 TEXTS = 128
@@ -28,14 +29,21 @@ class UseEncoder(Encoder):
         self._tokenizer = UseTokenizer(str(resources / "sp.model"))
         self._model = NumpyBackend(str(resources / "weights.npz"), self._tokenizer, threads=cpu_threads())
 
-    def _raw_batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        order = np.array(sorted(range(len(prepared)), key=lambda row: (-len(prepared[row]), prepared[row])), np.int64)
+    def _raw_batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        strings = self._strings(prepared)
+        order = np.array(sorted(range(len(strings)), key=lambda row: (-len(strings[row]), strings[row])), np.int64)
         for start in range(0, len(order), TEXTS):
             rows = order[start : start + TEXTS]
-            yield rows, self._model.encode([prepared[row] for row in rows])
+            yield rows, self._model.encode([strings[row] for row in rows])
 
-    def count_tokens(self, texts: list[str], role: Role) -> TokenCounts:
-        prepared = self.prepare(texts, role)
+    def _strings(self, prepared: Sequence[Prepared]) -> list[str]:
+        strings = [one for one in prepared if isinstance(one, str)]
+        if len(strings) < len(prepared):
+            raise no_token_vectors(self.name)
+        return strings
+
+    def count_tokens(self, texts: Sequence[str | Reading], role: Role) -> TokenCounts:
+        prepared = self._strings(self.prepare(texts, role))
         tokens = [self._tokenizer.encode(text, add_bos=False, add_eos=False) for text in prepared]
         return TokenCounts(
             n_tokens=np.array([len(ids) for ids in tokens], np.int64),
@@ -43,6 +51,6 @@ class UseEncoder(Encoder):
             truncated=np.zeros(len(texts), bool),
         )
 
-    def seen(self, prepared: str) -> str:
-        pieces = self._tokenizer.encode(prepared, out_type=str, add_bos=False, add_eos=False)
+    def seen(self, prepared: Prepared) -> str:
+        pieces = self._tokenizer.encode(*self._strings([prepared]), out_type=str, add_bos=False, add_eos=False)
         return "".join(pieces).replace("\u2581", " ").strip()

@@ -25,6 +25,7 @@ from verseir.atomic import atomic_path
 from verseir.faults import UserError
 from verseir.systems.identity import KEY_BYTES, Identity, Role
 from verseir.systems.progress import Progress
+from verseir.systems.readings import Prepared, Reading
 from verseir.systems.sources import cache_folder
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class BatchEncoder(Protocol):
     @property
     def key(self) -> str: ...
 
-    def batches(self, prepared: list[str], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
+    def batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
 
 
 #: Seconds after which a shard is written in any case.
@@ -72,11 +73,11 @@ class VectorStore:
         self._known: set[str] = set()
         self._checked: set[str] = set()
 
-    def missing(self, texts: Sequence[str], role: Role) -> list[str]:
+    def missing(self, texts: Sequence[str | Reading], role: Role) -> list[Prepared]:
         """The distinct prepared strings of ``texts`` that have no vector yet, in their order."""
         return list(self._missing(list(dict.fromkeys(self.identity.prepare(texts, role))), role).values())
 
-    def get(self, texts: Sequence[str], role: Role) -> np.ndarray:
+    def get(self, texts: Sequence[str | Reading], role: Role) -> np.ndarray:
         """float32 [n, d]: the vector of each text.
 
         Raises:
@@ -104,7 +105,7 @@ class VectorStore:
     def encode_missing(
         self,
         encoder: BatchEncoder,
-        texts_by_role: Mapping[Role, Sequence[str]],
+        texts_by_role: Mapping[Role, Sequence[str | Reading]],
         *,
         flush_seconds: float = 1.0,
         flush_texts: int = 8192,
@@ -113,7 +114,7 @@ class VectorStore:
 
         Args:
             encoder: the encoder whose identity this store has.
-            texts_by_role: texts of the queries and of the documents; repeats cost nothing.
+            texts_by_role: texts of the queries and of the documents, or readings of them; repeats cost nothing.
             flush_seconds, flush_texts: write a shard when either is reached. The seconds grow with the time spent, to
                 a fiftieth of it and 30 at most, so that a long call leaves hundreds of shards, not thousands.
 
@@ -125,7 +126,7 @@ class VectorStore:
         started = time.monotonic()
         n_texts = 0
         planned: set[bytes] = set()
-        work: list[tuple[Role, dict[bytes, str]]] = []
+        work: list[tuple[Role, dict[bytes, Prepared]]] = []
         for role, texts in sorted(texts_by_role.items()):
             prepared = list(dict.fromkeys(self.identity.prepare(texts, role)))
             n_texts += len(prepared)
@@ -179,7 +180,7 @@ class VectorStore:
         self._checked.add(name)
         self._place(name, keys)
 
-    def _missing(self, prepared: list[str], role: Role) -> dict[bytes, str]:
+    def _missing(self, prepared: list[Prepared], role: Role) -> dict[bytes, Prepared]:
         """The distinct prepared strings without a vector, by their keys."""
         self._look()
         keys = self.identity.text_keys(prepared, role)

@@ -1,0 +1,44 @@
+"""Choose the parameters of BM25 on validation queries: of a grid, the pair with the highest mean of a measure."""
+
+import argparse
+import json
+
+from verseir.costs import Stopwatch
+from verseir.queries.searched import READS, searched_texts
+from verseir.systems.bm25_tuning import tune
+from verseir.systems.tokenizers import tokens_of
+from verseir.tables import CHUNKS, QRELS, QUERIES, read_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--mode", required=True)
+    parser.add_argument("--query-set", required=True)
+    parser.add_argument("--system", required=True)
+    parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the system, with `tune`")
+    parser.add_argument("--chunks", required=True)
+    parser.add_argument("--queries", required=True)
+    parser.add_argument("--qrels", required=True, help="of the poems that the mode indexes")
+    parser.add_argument("--reads", choices=sorted(READS), default="text", help="what is searched for of a query")
+    parser.add_argument("--depth", required=True, type=int)
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--cost", required=True)
+
+
+def run(args: argparse.Namespace) -> None:
+    stopwatch = Stopwatch("tune", args.corpus, args.system)
+    chunks, queries = read_table(args.chunks, CHUNKS), read_table(args.queries, QUERIES)
+    tuning = tune(
+        args.entry,
+        chunks,
+        tokens_of(chunks["text"], args.entry),
+        queries["query_id"].to_list(),
+        tokens_of(searched_texts(queries, args.reads), args.entry),
+        read_table(args.qrels, QRELS),
+        args.depth,
+    )
+    best = tuning.best
+    print(f"{args.system}: k1 = {best.k1:g}, b = {best.b:g}, mean {tuning.measure} {best.mean:.4f}")
+    tuning.write(args.output, corpus=args.corpus, mode=args.mode, query_set=args.query_set, system=args.system)
+    stopwatch.write(args.cost, n_texts=len(queries))

@@ -1,0 +1,91 @@
+"""BM25 as rank_bm25's ``BM25Okapi`` has it: its weights, bit for bit, and two orders of tied poems.
+
+With N chunks, n of them with token t, f occurrences in a chunk of L tokens, and A tokens in a chunk on average:
+
+    weight(t, chunk) = idf(t) f (k1 + 1) / (f + k1 (1 - b + b L / A))        idf(t) = ln(N - n + 0.5) - ln(n + 0.5)
+
+A token that more than half of the chunks have would get an idf below 0; it gets ``EPSILON`` times the mean idf of all
+tokens instead, those below 0 included. In a small corpus the mean may be below 0 too, and so may then be a weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+EPSILON = 0.25
+
+#: The ranked poems, their scores (float32) and the places of their best chunks.
+Ranked = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Makes them from the scores of all chunks, float64 [n], which of these share a token, bool [n], where the chunks of
+#: each poem start, int64 [p + 1], and the number of poems to keep.
+Ranker = Callable[[np.ndarray, np.ndarray, np.ndarray, int], Ranked]
+
+
+def okapi_weights(
+    chunks: Sequence[Sequence[int]], n_tokens: int, k1: float, b: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weights by columns.
+
+    Args:
+        chunks: the tokens of each chunk in the order of the text, as numbers below ``n_tokens``; each occurs.
+
+    Returns:
+        float64, int64, int64: weights, their chunks, and where the weights of each token start.
+    """
+    lengths = np.array([len(chunk) for chunk in chunks])
+    token = np.concatenate([np.asarray(chunk, dtype=np.int64) for chunk in chunks])
+    pairs = token * len(chunks) + np.repeat(np.arange(len(chunks)), lengths)
+    found, frequency = np.unique(pairs, return_counts=True)
+    token_of, chunk_of = np.divmod(found, len(chunks))
+    n_chunks_with = np.bincount(token_of, minlength=n_tokens)
+    _, first = np.unique(token, return_index=True)
+    idf = _idf(n_chunks_with, len(chunks), np.argsort(first))
+    norm = 1 - b + b * lengths / (int(lengths.sum()) / len(chunks))
+    weights = idf[token_of] * (frequency * (k1 + 1) / (frequency + k1 * norm[chunk_of]))
+    return weights, chunk_of, np.concatenate([[0], np.cumsum(n_chunks_with)])
+
+
+def _idf(n_chunks_with: np.ndarray, n_chunks: int, by_occurrence: np.ndarray) -> np.ndarray:
+    """float64 [n_tokens]. rank_bm25 takes the mean in the order in which the tokens first occur, and so is it here."""
+    # math.log, not numpy's, which differs between processors in the last bit.
+    of = {int(n): math.log(n_chunks - n + 0.5) - math.log(n + 0.5) for n in np.unique(n_chunks_with)}
+    idf = np.array([of[n] for n in n_chunks_with.tolist()])
+    total = float(np.cumsum(idf[by_occurrence])[-1])  # one after the other: numpy's sum goes by pairs
+    return np.where(idf < 0, EPSILON * (total / len(idf)), idf)
+
+
+def rank_by_id(scores: np.ndarray, sharing: np.ndarray, starts: np.ndarray, depth: int) -> Ranked:
+    """The ranking policy: by float32 score, highest first; tied poems in their own order."""
+    best, places = _pool(scores.astype(np.float32), sharing, starts)
+    found = np.flatnonzero(places >= 0)
+    if len(found) > depth:
+        last = np.partition(best[found], len(found) - depth)[len(found) - depth]
+        found = found[best[found] >= last]
+    ranked = found[np.argsort(-best[found], kind="stable")][:depth]
+    return ranked, best[ranked], places[ranked]
+
+
+def rank_by_introsort(scores: np.ndarray, sharing: np.ndarray, starts: np.ndarray, depth: int) -> Ranked:
+    """The reverse of the order into which NumPy's portable sort brings the float64 scores of all poems."""
+    from verseir.systems.introsort import introsort
+
+    best, places = _pool(scores, sharing, starts)
+    order = introsort(best)[::-1]
+    ranked = order[places[order] >= 0][:depth]
+    return ranked, best[ranked].astype(np.float32), places[ranked]
+
+
+RANKERS: dict[str, Ranker] = {"id": rank_by_id, "introsort": rank_by_introsort}
+
+
+def _pool(scores: np.ndarray, sharing: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Score and place of the best sharing chunk of each poem; 0 and -1 of a poem without one."""
+    from verseir.systems import pooled
+
+    best = np.empty(len(starts) - 1, dtype=scores.dtype)
+    places = np.empty(len(best), dtype=np.int64)
+    pooled.best_sharing(scores, sharing, starts, best, places)
+    return best, places
