@@ -36,7 +36,7 @@ check: install ## Check all inputs of a study and run nothing else: make check S
 	$(BIN)/snakemake check $(OPTIONS)
 
 test: lint ## Run all tests: lint, then unit, golden and workflow tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(CORES) --dist loadscope
 
 unit: install ## Run the fast tests only
 	$(BIN)/python -m pytest tests/unit -m "not slow"

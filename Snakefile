@@ -20,10 +20,12 @@ include: "workflow/rules/search.smk"
 include: "workflow/rules/overlap.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/analyse.smk"
+include: "workflow/rules/idioms.smk"
 include: "workflow/rules/check.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/people.smk"
 include: "workflow/rules/publish.smk"
+include: "workflow/rules/idiom_pages.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 
@@ -36,6 +38,7 @@ rule all:
         rules.write_manifest.output,
         rules.export_trec.output,
         rules.typeset_tables.output,
+        IDIOM_PAPER,
         SHEET_PAGES,
 
 

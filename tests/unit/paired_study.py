@@ -29,7 +29,7 @@ def asked(n, query_set="set", registers=None, gold=None, source=None, edit=None)
     ids = [f"{query}~{edit}" for query in source] if source else names(n)
     registers = registers or [None] * n
     rows = [
-        (query, query_set, "text", register, source[i] if source else None, edit, None)
+        (query, query_set, "text", register, source[i] if source else None, edit, None, None)
         for i, (query, register) in enumerate(zip(ids, registers, strict=True))
     ]
     gold = gold or [f"p{i}" for i in range(n)]

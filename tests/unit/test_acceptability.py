@@ -52,7 +52,7 @@ def study(values, grades, gold=None, shown=None, duplicates=()):
     ]
     return (
         table("per_query", [(*place, name, "Recall@5", value) for name, value in zip(names, values, strict=True)]),
-        table("queries", [(name, "known", "text", None, None, None, None) for name in names]),
+        table("queries", [(name, "known", "text", *[None] * 5) for name in names]),
         table("qrels", [(names[i], poem, 1, "known") for i, poem in enumerate(gold)], query_set=pl.String),
         {"s": SPEC},
         {"s": table("annotations", items)},
@@ -213,7 +213,7 @@ def results(tmp_path):
     write_table(table("per_query", scored), tmp_path / "per_query.parquet", PER_QUERY)
     for query_set, prefix in (("known", "q"), ("themes", "t")):
         asked = [name.replace("q", prefix) for name in names]
-        rows_of = [(name, query_set, "text", None, None, None, None) for name in asked]
+        rows_of = [(name, query_set, "text", *[None] * 5) for name in asked]
         write_table(table("queries", rows_of), tmp_path / f"queries/{query_set}.parquet", QUERIES)
         gold = [(name, "g", 1) for name in asked] if query_set == "known" else []
         write_table(table("qrels", gold), tmp_path / f"queries/{query_set}.qrels.parquet", QRELS)

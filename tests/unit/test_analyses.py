@@ -3,8 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from verseir.analyses.clusters import clusters_of
+from verseir.analyses.clusters import cluster_kind, clusters_of
 from verseir.analyses.contrasts import contrasts
 from verseir.analyses.leaderboard import means, means_by_register, unmeasured
 from verseir.stats.mcnemar import mcnemar_exact, tango_interval
@@ -26,7 +28,7 @@ def study(values, gold=None, registers=None):
     per_query = pl.DataFrame(rows, schema=dict(PER_QUERY.columns), orient="row")
     registers = registers or [None] * n
     queries = pl.DataFrame(
-        [(q, "set", "text", r, None, None, None) for q, r in zip(ids, registers, strict=True)],
+        [(q, "set", "text", r, *[None] * 4) for q, r in zip(ids, registers, strict=True)],
         schema=dict(QUERIES.columns),
         orient="row",
     )
@@ -172,3 +174,46 @@ def test_independent_queries_have_no_clusters():
     queries = pl.DataFrame({"query_id": ["a", "b"], "source_query_id": [None, None]})
     qrels = pl.DataFrame({"query_id": ["a", "b"], "poem_id": ["p", "r"], "grade": [1, 1]})
     assert clusters_of(["a", "b"], queries, qrels) is None
+
+
+def named(*clusters, source=None):
+    ids = [f"q{n}" for n in range(len(clusters))]
+    data = {"query_id": ids, "source_query_id": source or [None] * len(ids), "cluster": list(clusters)}
+    return ids, pl.DataFrame(data, schema=dict.fromkeys(data, pl.String))
+
+
+SAME_POEM = pl.DataFrame({"query_id": [f"q{n}" for n in range(5)], "poem_id": ["p"] * 5, "grade": [1] * 5})
+
+
+def test_a_cluster_that_queries_name_decides_and_others_stand_for_themselves():
+    ids, queries = named("idiom", "idiom", "other", None, None)
+    a, b, c, d, e = clusters_of(ids, queries, SAME_POEM)
+    assert a == b and len({a, c, d, e}) == 4
+    assert cluster_kind(queries) == "cluster"
+
+
+def test_an_edited_query_is_in_the_cluster_of_its_original():
+    ids, queries = named("idiom", "other", None, None, None, source=[None, None, None, "q0", "q2"])
+    a, b, c, of_a, of_c = clusters_of(ids, queries, SAME_POEM)
+    assert a == of_a and c == of_c and len({a, b, c}) == 3
+    alone = queries.filter(pl.col("query_id") != "q2")  # the original is in another set
+    assert clusters_of(["q3", "q4"], alone, SAME_POEM) is None
+
+
+def test_without_named_clusters_the_poems_decide():
+    ids, queries = named(None, None)
+    assert clusters_of(ids, queries, SAME_POEM).tolist() == [0, 0]
+    assert cluster_kind(queries) == cluster_kind(queries.drop("cluster")) == "poem"
+    assert cluster_kind(queries.clear()) == "poem"
+
+
+@given(st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_clusters_do_not_depend_on_the_order_of_queries(clusters, chance):
+    ids, queries = named(*clusters)
+    nothing = SAME_POEM.clear()
+    shuffled = chance.sample(ids, len(ids))
+    found, turned = clusters_of(ids, queries, nothing), clusters_of(shuffled, queries.reverse(), nothing)
+    if found is None:
+        assert turned is None
+    else:
+        assert dict(zip(ids, found.tolist(), strict=True)) == dict(zip(shuffled, turned.tolist(), strict=True))

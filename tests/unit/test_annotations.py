@@ -179,7 +179,7 @@ def test_the_verb_takes_items_of_a_sheet_and_of_a_pool(tmp_path, capsys):
     write_table(ITEMS.with_columns(pl.col("place") + 4), tmp_path / "pool.parquet", SHEET)
     (tmp_path / "a.csv").write_text("item_id,grade\ni3,1\ni1,2\n", encoding="utf-8")
     options = ["--sheet", "s", "--files", str(tmp_path / "a.csv"), "--output", str(tmp_path / "out.parquet")]
-    texts = [("q1", "q", "t", *[None] * 4), ("q2", "q", "t", *[None] * 4)]
+    texts = [("q1", "q", "t", *[None] * 5), ("q2", "q", "t", *[None] * 5)]
     write_table(pl.DataFrame(texts, schema=dict(QUERIES.columns), orient="row"), tmp_path / "queries.parquet", QUERIES)
     poems = pl.DataFrame({"poem_id": ["p1", "p2"]}, schema_overrides={"poem_id": pl.String})
     empty = {name: pl.Series(name, [None, None], dtype=kind) for name, kind in POEMS.columns.items()}

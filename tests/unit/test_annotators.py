@@ -45,7 +45,7 @@ def annotations(grades):
 
 
 def queries(ids, query_set="themes"):
-    rows = [(query, query_set, "text", None, None, None, None) for query in ids]
+    rows = [(query, query_set, "text", *[None] * 5) for query in ids]
     return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
 
 

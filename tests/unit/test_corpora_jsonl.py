@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from verseir.corpora import jsonl
+from verseir.corpora.load import load_corpus
 from verseir.corpora.model import PartlyRead
+from verseir.faults import InputFaults
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "corpora"
 
@@ -131,3 +133,38 @@ def test_what_could_be_read_comes_with_the_faults(tmp_path: Path) -> None:
 def test_too_many_hemistichs(tmp_path: Path) -> None:
     spec = write(tmp_path, {"poem_id": "a", "verses": ["x *** y", "x *** y *** z"]})
     assert faults_of(spec, tmp_path) == [(1, "verses", "verse 2 falls into 3 hemistichs, expected one or two")]
+
+
+def test_named_fields_are_kept_as_attributes(tmp_path: Path) -> None:
+    rows = [
+        {"poem_id": "a", "verses": ["x"], "form": " ode ", "year": 1990, "share": 0.5, "checked": True, "other": "o"},
+        {"poem_id": "b", "verses": ["y"], "form": "", "year": None, "checked": False},
+    ]
+    spec = write(tmp_path, *rows) | {"attributes": ["form", "year", "share", "checked"]}
+    assert [found.attributes for found in jsonl.read(spec, tmp_path)] == [
+        {"form": "ode", "year": "1990", "share": "0.5", "checked": "true"},
+        {"checked": "false"},
+    ]
+    corpus = load_corpus("c", spec, tmp_path)
+    assert corpus.attributes.filter(poem_id="b").rows() == [("b", "checked", "false")]
+
+
+def test_faults_of_attributes(tmp_path: Path) -> None:
+    spec = write(tmp_path, {"poem_id": "a", "verses": ["x"], "form": ["ode"], "year": {}})
+    assert faults_of(spec | {"attributes": ["form", "forms", "year"]}, tmp_path) == [
+        (0, "forms", "no such column, though it is named as an attribute"),
+        (1, "form", "is a list, expected one value"),
+        (1, "year", "is an object, expected one value"),
+    ]
+    with pytest.raises(PartlyRead) as caught:
+        jsonl.read(spec | {"attributes": ["forms"]}, tmp_path)
+    assert "did you mean 'form'?" in caught.value.faults[0].hint
+    spec = write(tmp_path, {"poem_id": "a", "verses": ["x"], "form": "o\x00de"}) | {"attributes": ["form"]}
+    with pytest.raises(InputFaults, match=r"\[form\]: holds the character U\+0000"):
+        load_corpus("c", spec, tmp_path)
+
+
+def test_adapters_without_columns_have_no_attributes_to_name(tmp_path: Path) -> None:
+    spec = write(tmp_path, {"id": "a", "content": "1\n\nx\n\ny"}) | {"adapter": "fannorflop", "attributes": ["form"]}
+    with pytest.raises(InputFaults, match="the adapter fannorflop reads no columns"):
+        load_corpus("c", spec, tmp_path)

@@ -86,3 +86,26 @@ def test_a_whole_poem_on_one_line_is_no_verse(tmp_path):
         tabular.read({"path": "p.csv"}, tmp_path)
     assert "into 4 pieces" in str(caught.value)
     assert "verse_separator" in str(caught.value)
+
+
+def test_named_columns_are_kept_as_attributes(tmp_path: Path) -> None:
+    spec = write(tmp_path, "poem_id,verses,form,year\na,x,ode, 1990 \nb,y,,1991\n") | {"attributes": ["form", "year"]}
+    attributes = [found.attributes for found in tabular.read(spec, tmp_path)]
+    assert attributes == [{"form": "ode", "year": "1990"}, {"year": "1991"}]
+
+
+def test_an_attribute_of_a_poem_is_the_same_on_all_its_rows(tmp_path: Path) -> None:
+    text = "poem_id,verse,form\na,x,ode\na,y,\nb,z,\n"
+    spec = write(tmp_path, text) | {"attributes": ["form"]}
+    assert [found.attributes for found in tabular.read(spec, tmp_path)] == [{"form": "ode"}, {}]
+    write(tmp_path, text + "a,w,elegy\n")
+    assert faults_of(spec, tmp_path) == [(5, "form", "is 'elegy', but 'ode' on line 2 of the same poem")]
+
+
+def test_a_column_that_is_not_there_is_no_attribute(tmp_path: Path) -> None:
+    spec = write(tmp_path, "poem_id,verses,form\na,x,ode\n") | {"attributes": ["from"]}
+    with pytest.raises(PartlyRead) as caught:
+        tabular.read(spec, tmp_path)
+    (fault,) = caught.value.faults
+    assert (fault.field, fault.problem) == ("from", "no such column, though it is named as an attribute")
+    assert fault.hint.startswith("did you mean 'form'?")

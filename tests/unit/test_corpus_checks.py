@@ -54,7 +54,7 @@ def study(values, gold=None):
         for system, column in values.items()
         for query, value in zip(ids, column, strict=True)
     ]
-    queries = [(query, "set", "text", *[None] * 4) for query in ids]
+    queries = [(query, "set", "text", *[None] * 5) for query in ids]
     judged = [(query, poem, 1) for query, poem in zip(ids, gold or [f"p{i:03d}" for i in range(n)], strict=True)]
     frames = [
         pl.DataFrame(data, schema=dict(table.columns), orient="row")
@@ -346,7 +346,7 @@ def folding(tmp_path, classes, gold="b"):
     ranked = {f"q{i}": found for i, found in enumerate(("dcab", "bcad", "acbd", "cabd"))}
     cross = {"query_sets": {"set": ["c"]}, "modes": {"c": ["verse"]}, "systems": {"a": "bm25"}}
     write_table(run_of(ranked), tmp_path / "c/verse/set/a.parquet", RUN)
-    queries = pl.DataFrame([(q, "set", "t", *[None] * 4) for q in ranked], schema=dict(QUERIES.columns), orient="row")
+    queries = pl.DataFrame([(q, "set", "t", *[None] * 5) for q in ranked], schema=dict(QUERIES.columns), orient="row")
     qrels = pl.DataFrame([(q, gold, 1) for q in ranked], schema=dict(QRELS.columns), orient="row")
     values = measured(run_of(ranked), qrels, list(ranked), ["Recall@1", "MRR"])
     names = {"corpus": "c", "mode": "verse", "query_set": "set", "system": "a"}

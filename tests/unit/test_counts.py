@@ -159,7 +159,7 @@ def test_graded_misses_give_the_printed_adjustments(made, tmp_path, corpus, valu
     assert len(graded) == 50  # all are items of the sheet
     annotations = graded.with_columns(remark=pl.lit(None, dtype=pl.String)).select(list(ANNOTATIONS.columns))
     queries = pl.DataFrame(
-        [(row["query_id"], query_set, "t", None, None, None, None) for row in asked],
+        [(row["query_id"], query_set, "t", *[None] * 5) for row in asked],
         schema=dict(QUERIES.columns),
         orient="row",
     )

@@ -56,7 +56,7 @@ def judged_of(by_judge, aspect="overall", mode="verse"):
 def asked(gold, per_query):
     """QUERIES and QRELS of the queries of a study; ``gold``: query -> poem, each its own where it names none."""
     ids = sorted(set(per_query.select("query_set", "query_id").iter_rows()))
-    rows = [(query, query_set, "t", None, None, None, None) for query_set, query in ids]
+    rows = [(query, query_set, "t", *[None] * 5) for query_set, query in ids]
     queries = pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
     judged = [(query, gold.get(query, f"poem of {query}"), 1, query_set) for query_set, query in ids]
     return queries, pl.DataFrame(judged, schema={**QRELS.columns, "query_set": pl.String}, orient="row")

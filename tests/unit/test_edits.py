@@ -63,7 +63,7 @@ def originals_of(book, asked, shuffle=None, threshold=3):
     """The parted originals of (text, numbers of the relevant poems); queries are q0, q1, ..."""
     poems = poems_of(book)
     queries = pl.DataFrame(
-        [(f"q{n}", "known", text, "abstract", None, None, None) for n, (text, _) in enumerate(asked)],
+        [(f"q{n}", "known", text, "abstract", *[None] * 3, f"c{n}") for n, (text, _) in enumerate(asked)],
         schema=dict(QUERIES.columns),
         orient="row",
     )
@@ -87,6 +87,7 @@ def check_edited(edited):
     assert set(edited.qrels["query_id"]) == set(edited.queries["query_id"])
     for row in edited.queries.to_dicts():
         assert row["query_id"] == f"{row['source_query_id']}~{row['edit']}"
+        assert row["cluster"] == row["source_query_id"].replace("q", "c")
         assert row["register"] == "abstract"
     assert not set(edited.queries["source_query_id"]) & set(edited.rejects["source_query_id"])
 
@@ -196,7 +197,7 @@ def test_a_set_without_anything_to_edit_is_empty_and_has_its_columns():
 
 def test_a_wording_table_made_otherwise_is_refused():
     poems = poems_of(BOOK)
-    queries = pl.DataFrame([("q", "s", "قصيدة ليل", *[None] * 4)], schema=dict(QUERIES.columns), orient="row")
+    queries = pl.DataFrame([("q", "s", "قصيدة ليل", *[None] * 5)], schema=dict(QUERIES.columns), orient="row")
     qrels = pl.DataFrame([("q", "p0", 1)], schema=dict(QRELS.columns), orient="row")
     wording = measure_wording("c", poems, queries, qrels, "full")
     with pytest.raises(UserError, match="does not know query"):

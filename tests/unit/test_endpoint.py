@@ -495,7 +495,7 @@ def test_a_killed_run_goes_on_where_it_stopped(server, tmp_path):
 
 def test_the_verb_rewrites_checks_and_counts(server, tmp_path, capsys):
     poems = [("p", *[None] * 7, [{"first": "قمر فوق جبل عال", "second": None}], None)]
-    queries = [(f"q{n}", "known", f"من قال قمر فوق جبل عال {n}", *[None] * 4) for n in range(4)]
+    queries = [(f"q{n}", "known", f"من قال قمر فوق جبل عال {n}", *[None] * 5) for n in range(4)]
     tables = {
         "poems": pl.DataFrame(poems, schema=dict(POEMS.columns), orient="row"),
         "queries": pl.DataFrame(queries, schema=dict(QUERIES.columns), orient="row"),

@@ -44,7 +44,7 @@ def qrels_of(grades):
 
 
 def queries_of(ids):
-    rows = [(q, "set", "text", None, None, None, None) for q in ids]
+    rows = [(q, "set", "text", *[None] * 5) for q in ids]
     return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
 
 

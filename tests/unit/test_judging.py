@@ -48,7 +48,7 @@ def poems(attack=False):
     return frame(POEMS, rows)
 
 
-QUERY_TABLE = frame(QUERIES, [(f"QID-{n}", "set", f"قصائد في الموضوع {n}", *[None] * 4) for n in (1, 2, 3)])
+QUERY_TABLE = frame(QUERIES, [(f"QID-{n}", "set", f"قصائد في الموضوع {n}", *[None] * 5) for n in (1, 2, 3)])
 POOL_TABLE = frame(POOL, [(item(*pair), *pair, len(PAIRS) - place) for place, pair in enumerate(PAIRS)])
 CLASSES = frame(DUPLICATES, [(poem, "PID-1" if poem == "PID-2" else poem, 1, "unique", 0.0) for poem in POEM_IDS])
 

@@ -31,7 +31,7 @@ class Study:
             self.outcomes[mode, "nearness"] = self.proximity[mode] > 0.5
             self.outcomes[mode, "fused"] = rng.random(n) > 0.5
         self.queries = pl.DataFrame(
-            [(q, "known", "text", None, None, None, None) for q in ids], schema=dict(QUERIES.columns), orient="row"
+            [(q, "known", "text", *[None] * 5) for q in ids], schema=dict(QUERIES.columns), orient="row"
         )
         gold = gold or [f"p{i}" for i in range(n)]
         qrels = [(q, poem, 1) for q, poem in zip(ids, gold, strict=True)]

@@ -26,7 +26,7 @@ def study(corpora=("fof",), systems=("bm25", "dense", "weak"), n=120, modes=("ve
         containment = rng.beta(1.2, 2.5, n)
         z = (containment - containment.mean()) / (containment.std() or 1.0)
         tokens = rng.integers(4, 25, size=(n, 2)) * [1, 12]
-        queries += [(q, name, "text", None, None, None, None) for q in ids]
+        queries += [(q, name, "text", *[None] * 5) for q in ids]
         qrels += [(q, p, 1, name) for q, p in zip(ids, gold, strict=True)]
         wording += [
             (corpus, name, q, p, 1, int(a), int(b), int(8 * c), 0, "span", 0, 9, 0, float(c))

@@ -28,7 +28,7 @@ def study(ranks, n=40, poems=None, modes=("verse",)):
     ids = [f"q{i:03d}" for i in range(n)]
     gold = poems or [f"p{i:03d}" for i in range(n)]
     qrels = pl.DataFrame([(q, p, 1) for q, p in zip(ids, gold, strict=True)], schema=dict(QRELS.columns), orient="row")
-    queries = pl.DataFrame([(q, "set", "t", *[None] * 4) for q in ids], schema=dict(QUERIES.columns), orient="row")
+    queries = pl.DataFrame([(q, "set", "t", *[None] * 5) for q in ids], schema=dict(QUERIES.columns), orient="row")
     judged = []
     for mode in modes:
         for name, places in ranks.items():

@@ -40,7 +40,7 @@ def explanations(*rows):
 
 
 def queries(**texts):
-    rows = [(query_id, "set", text, *[None] * 4) for query_id, text in texts.items()]
+    rows = [(query_id, "set", text, *[None] * 5) for query_id, text in texts.items()]
     return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
 
 

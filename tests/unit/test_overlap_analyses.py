@@ -33,7 +33,7 @@ def study(runs, gold=None, registers=None, others=None, verses=None, n_verses=5,
         found = (0, "a b", verse, n_verses, other if run > 1 else None) if run else (None, None, None, n_verses, None)
         rows.append(("c", "set", query, poem, 1, 10, 50, run, *found, share))
     queries = [("set", query, register) for query, register in zip(ids, registers or [None] * len(ids), strict=True)]
-    queries = [(query, name, "text", register, None, None, None) for name, query, register in queries]
+    queries = [(query, name, "text", register, *[None] * 4) for name, query, register in queries]
     judged = frame(QRELS, [(query, poem, 1) for query, poem in zip(ids, gold, strict=True)])
     return frame(WORDING, rows), frame(QUERIES, queries), judged.with_columns(query_set=pl.lit("set"))
 
@@ -153,7 +153,7 @@ def test_the_verbs_go_from_texts_to_tables(tmp_path):
     folder = tmp_path / "queries"
     write_table(frame(POEMS, [("p", *[None] * 7, poem, None)]), tmp_path / "poems.parquet", POEMS)
     write_table(frame(EXPLANATIONS, []), tmp_path / "explanations.parquet", EXPLANATIONS)
-    write_table(frame(QUERIES, [("q", "set", "x c d e", *[None] * 4)]), folder / "set.parquet", QUERIES)
+    write_table(frame(QUERIES, [("q", "set", "x c d e", *[None] * 5)]), folder / "set.parquet", QUERIES)
     write_table(frame(QRELS, [("q", "p", 1)]), folder / "set.qrels.parquet", QRELS)
     scores = frame(PER_QUERY, [("c", "verse", "set", "s", "q", "Recall@5", 1.0)])
     write_table(scores, tmp_path / "per_query.parquet", PER_QUERY)
@@ -191,13 +191,14 @@ def encoded(tmp_path, monkeypatch):
     write_table(frame(CHUNKS, chunks), tmp_path / "verse.parquet", CHUNKS)
     bare = [("p#0", "p", 0, 2, "")]
     write_table(frame(CHUNKS, bare), tmp_path / "bare.parquet", CHUNKS)
-    write_table(frame(QUERIES, [("q", "set", "a lamp", *[None] * 4)]), tmp_path / "set.parquet", QUERIES)
+    write_table(frame(QUERIES, [("q", "set", "a lamp", *[None] * 5)]), tmp_path / "set.parquet", QUERIES)
     write_table(frame(QRELS, [("q", "p", 1)]), tmp_path / "set.qrels.parquet", QRELS)
     seen = {"corpus": "c", "system": "tiny", "revision": encoder.identity.revision, "encoder_key": encoder.key}
     (tmp_path / "tiny.json").write_text(json.dumps(seen), encoding="utf-8")
     paths = {"--encoding": "tiny.json", "--queries": "set.parquet", "--qrels": "set.qrels.parquet"}
     options = ["measure_proximity", "--corpus", "c", "--system", "tiny", "--entry", json.dumps(settings)]
     options += ["--modes", "verse", "bare", "--chunks", str(tmp_path / "verse.parquet"), str(tmp_path / "bare.parquet")]
+    options += ["--query-encoding", json.dumps({"view": "sentence"})]
     paths["--output"] = "proximity.parquet"
     return encoder, texts, options + [part for key, name in paths.items() for part in (key, str(tmp_path / name))]
 

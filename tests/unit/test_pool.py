@@ -33,7 +33,7 @@ def run_of(lists):
 
 
 def queries_of(texts):
-    rows = [(name, "s", text, *[None] * 4) for name, text in texts.items()]
+    rows = [(name, "s", text, *[None] * 5) for name, text in texts.items()]
     return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
 
 

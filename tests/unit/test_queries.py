@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from verseir.__main__ import main
 from verseir.faults import InputFaults, UserError
 from verseir.queries import REGISTERS, cross_check, load_query_set
-from verseir.tables import QRELS, QUERIES, check_table
+from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES, check_table, read_table
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "corpora"
 
@@ -206,3 +207,38 @@ def test_a_misspelt_field_is_named(tmp_path):
     told = str(caught.value)
     assert "did you mean 'relevant'?" in told
     assert "did you mean 'register'?" in told
+
+
+def test_clusters_and_attributes_are_read(tmp_path: Path) -> None:
+    rows = [
+        {"query_id": "b", "text": "t", "relevant": "p", "cluster": " c1 ", "level": 2, "checked": True},
+        {"query_id": "a", "text": "t", "relevant": "p", "cluster": "", "level": None, "checked": False},
+    ]
+    spec = write(tmp_path, *rows) | {"attributes": ["level", "checked"]}
+    loaded = load_query_set("set", spec, tmp_path)
+    check_table(loaded.attributes, QUERY_ATTRIBUTES, "attributes")
+    assert loaded.queries["cluster"].to_list() == [None, "c1"]
+    assert loaded.attributes.rows() == [("a", "checked", "false"), ("b", "checked", "true"), ("b", "level", "2")]
+    without = load_query_set("set", {"path": spec["path"]}, tmp_path)
+    check_table(without.attributes, QUERY_ATTRIBUTES, "attributes")
+    assert without.attributes.is_empty()
+
+
+def test_faults_of_attributes(tmp_path: Path) -> None:
+    row = {"query_id": "a", "text": "t", "relevant": "p", "level": ["x"], "kind": "a\nb", "cluster": 3}
+    q = "queries.jsonl"
+    assert faults_of(write(tmp_path, row) | {"attributes": ["level", "kind", "levels"]}, tmp_path) == [
+        (q, 0, "levels", "no such column, though it is named as an attribute"),
+        (q, 1, "cluster", "is a number, expected text"),
+        (q, 1, "kind", "holds the character U+000A"),
+        (q, 1, "level", "is a list, expected one value"),
+    ]
+
+
+def test_the_verb_writes_the_attributes(tmp_path: Path) -> None:
+    write(tmp_path, {"query_id": "a", "text": "t", "relevant": "p", "level": "x"})
+    at = {name: str(tmp_path / f"{name}.parquet") for name in ("queries", "qrels", "attributes")}
+    options = [part for name, path in at.items() for part in (f"--{name}", path)]
+    spec = {"path": str(tmp_path / "queries.jsonl"), "attributes": ["level"]}
+    assert main(["ingest_queries", "--name", "set", "--spec", json.dumps(spec), *options]) == 0
+    assert read_table(at["attributes"], QUERY_ATTRIBUTES).rows() == [("a", "level", "x")]

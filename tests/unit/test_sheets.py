@@ -57,7 +57,7 @@ def poems_of(verses_of):
 
 
 def queries_of(texts):
-    rows = [(name, "s", text, *[None] * 4) for name, text in texts.items()]
+    rows = [(name, "s", text, *[None] * 5) for name, text in texts.items()]
     return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
 
 

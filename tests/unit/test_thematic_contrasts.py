@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 from paired_study import DRAWS
-from thematic_study import contrasted, grades, judged, row, rubric, run, scored
+from thematic_study import asked, contrasted, grades, judged, row, rubric, run, scored
 
 from verseir.analyses.paired import compare_columns
-from verseir.analyses.thematic_contrasts import thematic_pairs
+from verseir.analyses.thematic_contrasts import thematic_contrasts, thematic_pairs
 from verseir.stats.bootstrap import bootstrap_means
 
 
@@ -105,6 +105,13 @@ def test_edits_of_a_theme_are_one_cluster():
     test = row(contrasted(frame, ids, source=source), aspect="overall")
     assert test["test"] == "exact sign-flip by theme"
     assert test["p"] == 2 / 2**3
+
+
+def test_themes_that_name_their_clusters_are_tested_by_cluster():
+    frame, ids = grades({"x": [5, 4, 3, 4, 4, 3], "bm25": [1, 2, 2, 3, 1, 2]})
+    queries = asked(ids).with_columns(cluster=pl.Series(["a", "a", "b", "b", "c", "c"]))
+    table = thematic_contrasts(frame, queries, {"j": rubric()}, ["bm25"], [], 2, DRAWS)
+    assert row(table, aspect="overall")["test"] == "exact sign-flip by cluster"
 
 
 def test_a_difference_that_is_of_empty_places_says_what_is_shown():

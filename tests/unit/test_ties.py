@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verseir.measures import per_query
+from verseir.measures import per_query, read_judgements
 from verseir.ranking import top_k
 from verseir.tables import QRELS, TIES
-from verseir.ties import tie_groups, tie_report
+from verseir.ties import tie_bounds, tie_groups, tie_report
 
 MEASURES = ["R@1", "R@3", "RR", "RR@2", "nDCG", "nDCG@3", "Rprec", "AP", "AP@2", "P@2", "Success@2"]
 #: Measures that do not count an unjudged document as wrong.
@@ -127,3 +127,25 @@ def test_columns_are_those_of_the_table():
     names = [name for name in TIES.columns if name not in ("corpus", "query_set", "mode", "system")]
     assert report.schema == pl.Schema({name: TIES.columns[name] for name in names})
     assert report.row(0) == ("RR", 0, *[None] * 6, "not estimable: no query of the set has a relevant poem")
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("pq"), st.lists(st.integers(0, 2), max_size=5), max_size=2),
+    st.dictionaries(
+        st.sampled_from("pq"), st.dictionaries(st.sampled_from("abcdefz"), st.integers(0, 3), max_size=4), max_size=2
+    ),
+)
+def test_each_query_has_the_bounds_of_all_its_orders(scores, grades):
+    run, qrels = run_of(scores), qrels_of(grades)
+    bounds = tie_bounds(run, read_judgements(qrels, ["q", "p"]), ["RR", "AP", "nDCG@3"])
+    assert (bounds.query_ids, bounds.measures) == (["p", "q"], ["AP", "RR", "nDCG@3"])
+    values = per_query(run, qrels, ["p", "q"], bounds.measures)["value"].to_numpy().reshape(2, 3)
+    assert (bounds.values == values).all()
+    for i, query_id in enumerate(bounds.query_ids):
+        for j, measure in enumerate(bounds.measures):
+            ends = (bounds.lowest[i, j], bounds.highest[i, j])
+            assert ends == pytest.approx(every_order(run, qrels, [query_id], measure), abs=1e-12)
+    report = tie_report(run, qrels, ["p", "q"], bounds.measures)
+    for name, column in (("mean", bounds.values), ("lowest", bounds.lowest), ("highest", bounds.highest)):
+        assert report[name].to_list() == pytest.approx(column.mean(axis=0).tolist())

@@ -54,7 +54,7 @@ def test_an_index_is_the_files_that_the_rule_declares(tmp_path):
 def tables(tmp_path):
     poems = [("p1", *[None] * 7, [{"first": "a", "second": None}], None)]
     write_table(pl.DataFrame(poems, schema=dict(POEMS.columns), orient="row"), tmp_path / "poems.parquet", POEMS)
-    queries = [("q1", "set", "a", *[None] * 4), ("q2", "set", "b", *[None] * 4)]
+    queries = [("q1", "set", "a", *[None] * 5), ("q2", "set", "b", *[None] * 5)]
     write_table(pl.DataFrame(queries, schema=dict(QUERIES.columns), orient="row"), tmp_path / "q.parquet", QUERIES)
     return tmp_path
 

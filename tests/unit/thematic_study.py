@@ -48,7 +48,7 @@ def duplicates(classes=(), corpus="c"):
 
 def asked(ids, query_set="themes", source=None):
     """QUERIES; ``source`` maps an edited query to its original."""
-    rows = [(query, query_set, "text", None, (source or {}).get(query), None, None) for query in ids]
+    rows = [(query, query_set, "text", None, (source or {}).get(query), *[None] * 3) for query in ids]
     return pl.DataFrame(rows, schema=dict(QUERIES.columns), orient="row")
 
 

@@ -7,12 +7,15 @@ import io
 import os
 import re
 import shlex
+import time
 
 from project import Project
 
 from verseir.__main__ import main
 
 _JOB = re.compile(r"^Reason: (?P<reason>.*)\nShell command: python -m verseir (?P<call>.*?) 2>&1 \| tee ", re.MULTILINE)
+#: How far a file system's clock may be behind, in nanoseconds.
+CLOCK = 50_000_000
 _WAITS = re.compile(r"Input files updated by another job: (.*?)(?:; |$)")
 
 
@@ -25,9 +28,10 @@ def run_in_process(project: Project, *targets: str) -> list[str]:
     assert told.returncode == 0, told.stdout[-4000:]
     waiting = [(_waits(job["reason"]), shlex.split(job["call"])) for job in _JOB.finditer(told.stdout)]
     waiting.insert(0, ([], _check(project)))
+    start = time.time_ns()
     with contextlib.chdir(project.folder):
         while waiting:
-            ready = [job for job in waiting if all(map(os.path.exists, job[0]))]
+            ready = [job for job in waiting if all(_made(file, start) for file in job[0])]
             assert ready, f"jobs wait for what none makes: {waiting[0]}"
             for _, call in ready:
                 failed = _call(call)
@@ -42,10 +46,15 @@ def _check(project: Project) -> list[str]:
     from verseir.config import canonical, load_study
 
     spec = load_study(project.study, project.folder).spec
-    options = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
+    options = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes", "--keep": "keep"}
     parts = [part for option, name in options.items() for part in (option, canonical(spec[name]))]
     parts += ["--judging", canonical(spec.get("judging", {}))]
     return ["check_inputs", *parts, "--output", f"results/{spec['study']}/inputs.json"]
+
+
+def _made(file: str, start: int) -> bool:
+    """Whether a job of this run has written ``file``: an older one is about to be replaced."""
+    return os.path.exists(file) and os.stat(file).st_mtime_ns >= start - CLOCK
 
 
 def _waits(reason: str) -> list[str]:

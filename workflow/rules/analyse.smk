@@ -3,6 +3,8 @@
 KNOWN = study.query_sets_for("known-item")
 EDITED = study.query_sets_for("edited")
 THEMATIC = study.query_sets_for("thematic")
+# The queries whose words are held against the poems'.
+WORDED = study.query_sets_for("known-item", "thematic", "edited")
 FUSIONS = [name for name in study.spec["systems"] if study.registry[name]["kind"] == "fusion"]
 MAIN = main_measures(study.spec)
 # The same of the tables of analyses, which hold some measures only.
@@ -38,10 +40,10 @@ SINGLE_CROSS = of_query_sets(study.cross_of(study.single_systems), [*KNOWN, *THE
 rule summarise_overlap:
     """How much of their poems' wording the queries of each set and register carry."""
     input:
-        judged=judged(study.query_sets),
-        wording=overlap_files("wording", study.query_sets),
-        indexed=overlap_files("indexed", study.query_sets),
-        proximity=proximity_files(study.query_sets),
+        judged=judged(WORDED),
+        wording=overlap_files("wording", WORDED),
+        indexed=overlap_files("indexed", WORDED),
+        proximity=proximity_files(WORDED),
         code=code("summarise_overlap"),
     output:
         f"{TABLES}/overlap_spectrum.csv",
@@ -53,7 +55,7 @@ rule summarise_overlap:
         "../../envs/core.yaml"
     params:
         results=RESULTS,
-        query_sets=study.query_sets,
+        query_sets=WORDED,
         thresholds=study.analyses["thresholds"],
         resamples=study.spec["bootstrap"],
         seed=study.spec["seed"],
@@ -145,6 +147,7 @@ rule search_fusions:
     input:
         runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(SINGLE_CROSS)],
         judged=judged([*KNOWN, *THEMATIC]),
+        chunks=kept_chunks(SINGLE_CROSS),
         code=code("search_fusions"),
     output:
         output=f"{TABLES}/fusion.csv",
@@ -326,8 +329,8 @@ rule state_equivalence:
     """Which systems are level within the margin, which differ beyond it, and which cannot be told apart."""
     input:
         per_query=rules.evaluate_runs.output,
-        judged=judged(study.query_sets),
-        wording=overlap_files("wording", study.query_sets),
+        judged=judged(WORDED),
+        wording=overlap_files("wording", WORDED),
         code=code("state_equivalence"),
     output:
         f"{TABLES}/equivalence.csv",
@@ -339,7 +342,7 @@ rule state_equivalence:
         "../../envs/core.yaml"
     params:
         results=RESULTS,
-        query_sets=study.query_sets,
+        query_sets=WORDED,
         quoting=study.analyses["quoting"],
         margin=study.analyses["margin"],
         measures=study.analyses["measures"],
@@ -361,6 +364,7 @@ rule ablate_normalisation:
     input:
         runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(study.ablation_cross)],
         judged=judged(study.ablation_cross["query_sets"]),
+        chunks=kept_chunks(study.ablation_cross),
         code=code("ablate_normalisation"),
     output:
         f"{TABLES}/normalisation.csv",

@@ -5,12 +5,26 @@ ALL_QUERIES = expand(f"{RESULTS}/queries/{{query_set}}.parquet", query_set=study
 ALL_QRELS = expand(f"{RESULTS}/queries/{{query_set}}.qrels.parquet", query_set=study.query_sets)
 
 
+def kept_chunks(cross):
+    """What the modes of a cross index that keep some poems only: it says which judgements count there."""
+    kept = cross.get("kept", [])
+    return sorted(
+        {f"{RESULTS}/corpora/{run.corpus}/chunks/{run.mode}.parquet" for run in runs(cross) if run.mode in kept}
+    )
+
+
+def families_of(*compared):
+    """The declared families that compare systems, query sets or modes, as a parameter."""
+    return canonical([family for family in study.spec["contrasts"] if family["of"] in compared])
+
+
 rule evaluate_runs:
     """Measure every query of every run."""
     input:
         runs=RUNS,
         queries=ALL_QUERIES,
         qrels=ALL_QRELS,
+        chunks=kept_chunks(study.cross),
         code=code("evaluate_runs"),
     output:
         f"{RESULTS}/per_query.parquet",
@@ -93,7 +107,7 @@ rule compare_systems:
     params:
         results=RESULTS,
         query_sets=study.query_sets,
-        families=canonical(study.spec["contrasts"]),
+        families=families_of("systems"),
         resamples=study.spec["bootstrap"],
         flips=study.spec["flips"],
         seed=study.spec["seed"],
@@ -105,12 +119,50 @@ rule compare_systems:
         " --output {output:q} 2>&1 | tee {log:q}"
 
 
+SETTING_FAMILIES = families_of("query_sets", "modes")
+SETTING_TABLE = [] if SETTING_FAMILIES == "[]" else [f"{RESULTS}/tables/setting_contrasts.csv"]
+
+if SETTING_TABLE:
+
+    rule compare_settings:
+        """Paired tests between query sets, and between indexing modes, of one system on the same queries."""
+        input:
+            per_query=rules.evaluate_runs.output,
+            queries=ALL_QUERIES,
+            qrels=ALL_QRELS,
+            chunks=kept_chunks(study.cross),
+            code=code("compare_settings"),
+        output:
+            SETTING_TABLE,
+        log:
+            f"{RESULTS}/logs/compare_settings.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/compare_settings.tsv"
+        conda:
+            "../../envs/core.yaml"
+        params:
+            results=RESULTS,
+            query_sets=study.query_sets,
+            families=SETTING_FAMILIES,
+            kept=study.cross.get("kept", []),
+            resamples=study.spec["bootstrap"],
+            flips=study.spec["flips"],
+            seed=study.spec["seed"],
+        message:
+            "Comparing ways to ask and to index"
+        shell:
+            "python -m verseir compare_settings --results {params.results:q} --query-sets {params.query_sets:q}"
+            " --families {params.families:q} --kept {params.kept:q} --resamples {params.resamples}"
+            " --flips {params.flips} --seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+
+
 rule report_ties:
     """How often ties touch a cut, and how far the order of tied poems could move each measure."""
     input:
         runs=RUNS,
         queries=ALL_QUERIES,
         qrels=ALL_QRELS,
+        chunks=kept_chunks(study.cross),
         code=code("report_ties"),
     output:
         f"{RESULTS}/tables/ties.csv",
@@ -130,6 +182,47 @@ rule report_ties:
     shell:
         "python -m verseir report_ties --results {params.results:q} --cross {params.cross:q}"
         " --measures {params.measures:q} --judged-later {params.judged_later:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
+STRATA = study.strata
+STRATA_CROSS = study.cross | {"query_sets": {name: study.cross["query_sets"][name] for name in STRATA}}
+STRATA_TABLE = [f"{RESULTS}/tables/strata.csv"] if STRATA else []
+
+if STRATA:
+
+    rule make_strata:
+        """Means with intervals by attributes of queries, and how far ties could move each."""
+        input:
+            runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(STRATA_CROSS)],
+            queries=expand(
+                f"{RESULTS}/queries/{{query_set}}{{part}}.parquet",
+                query_set=STRATA,
+                part=["", ".qrels", ".attributes"],
+            ),
+            chunks=kept_chunks(STRATA_CROSS),
+            code=code("make_strata"),
+        output:
+            STRATA_TABLE,
+        log:
+            f"{RESULTS}/logs/make_strata.log",
+        benchmark:
+            f"{RESULTS}/benchmarks/make_strata.tsv"
+        conda:
+            "../../envs/core.yaml"
+        params:
+            results=RESULTS,
+            cross=canonical(STRATA_CROSS),
+            strata=canonical(STRATA),
+            measures=study.spec["measures"],
+            judged_later=[name for name in STRATA if study.spec["query_sets"][name]["judged"] == "later"],
+            resamples=study.spec["bootstrap"],
+            seed=study.spec["seed"],
+        message:
+            "Making means by attributes of queries"
+        shell:
+            "python -m verseir make_strata --results {params.results:q} --cross {params.cross:q}"
+            " --strata {params.strata:q} --measures {params.measures:q} --judged-later {params.judged_later:q}"
+            " --resamples {params.resamples} --seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule collect_costs:

@@ -1,20 +1,69 @@
 # Indexes and vectors.
 
 
-rule index_bm25:
-    """Index the chunks of one corpus and mode for BM25."""
+VALIDATED = sorted({tuple(place) for name in study.query_sets if (place := study.validation(name))})
+
+
+def reads(query_set):
+    """What a lexical system searches for of each query: its text, or its span alone."""
+    return "span" if study.encoding_of(query_set)["view"] == "span" else "text"
+
+
+def parameters_of(wildcards):
+    """The file with the parameters that a tuned system chose on a query set; none for fixed parameters."""
+    if wildcards.tuned_on == UNTUNED:
+        return []
+    corpus = next(corpus for corpus, query_set in VALIDATED if query_set == wildcards.tuned_on)
+    return f"{RESULTS}/tuning/{corpus}/{wildcards.mode}/{wildcards.tuned_on}/{wildcards.system}.json"
+
+
+rule tune_bm25:
+    """Choose the parameters of BM25 on validation queries, in the mode that they are for."""
     input:
         chunks=rules.make_chunks.output,
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+        code=code("tune_bm25"),
+    output:
+        tuned=f"{RESULTS}/tuning/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.json",
+        cost=f"{RESULTS}/costs/tune_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.json",
+    log:
+        f"{RESULTS}/logs/tune_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tune_bm25/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
+    wildcard_constraints:
+        system=one_of([name for name in study.searched_kind("bm25") if study.is_tuned(name)]),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        entry=lambda w: system_entry(w.system),
+        reads=lambda w: reads(w.query_set),
+        depth=study.spec["depth"],
+    message:
+        "Tuning {wildcards.system} on {wildcards.query_set} in {wildcards.corpus}, mode {wildcards.mode}"
+    shell:
+        "python -m verseir tune_bm25 --corpus {wildcards.corpus:q} --mode {wildcards.mode:q}"
+        " --query-set {wildcards.query_set:q} --system {wildcards.system:q} --entry {params.entry:q}"
+        " --chunks {input.chunks:q} --queries {input.queries:q} --qrels {input.qrels:q} --reads {params.reads}"
+        " --depth {params.depth} --output {output.tuned:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+
+
+rule index_bm25:
+    """Index the chunks of one corpus and mode for BM25, with fixed parameters or with those that tuning chose."""
+    input:
+        chunks=rules.make_chunks.output,
+        tuned=parameters_of,
         code=code("index_bm25"),
     output:
-        index=[f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/{file}" for file in BM25_FILES],
-        cost=f"{RESULTS}/costs/index_bm25/{{corpus}}/{{mode}}/{{system}}.json",
+        index=[f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{file}" for file in BM25_FILES],
+        cost=f"{RESULTS}/costs/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}.json",
     log:
-        f"{RESULTS}/logs/index_bm25/{{corpus}}/{{mode}}/{{system}}.log",
+        f"{RESULTS}/logs/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}.tsv"
+        f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}.tsv"
     wildcard_constraints:
         system=one_of(study.searched_kind("bm25")),
+        tuned_on=one_of([UNTUNED, *(query_set for _, query_set in VALIDATED)]),
     conda:
         "../../envs/core.yaml"
     params:
@@ -24,7 +73,8 @@ rule index_bm25:
         "Indexing {wildcards.corpus}, mode {wildcards.mode}, for {wildcards.system}"
     shell:
         "python -m verseir index_bm25 --corpus {wildcards.corpus:q} --system {wildcards.system:q} --entry {params.entry:q}"
-        " --chunks {input.chunks:q} --output {params.folder:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " --tuned {input.tuned:q} --chunks {input.chunks:q} --output {params.folder:q} --cost {output.cost:q}"
+        " 2>&1 | tee {log:q}"
 
 
 rule encode_texts:
@@ -54,9 +104,12 @@ rule encode_texts:
         mem_mb=8000,
     params:
         entry=lambda w: system_entry(w.system),
+        encodings=lambda w: [
+            canonical(study.encoding_of(query_set)) for query_set in study.query_sets_read(w.corpus, w.system)
+        ],
     message:
         "Encoding {wildcards.corpus} with {wildcards.system}"
     shell:
         "python -m verseir encode_texts --threads {threads} --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
         " --entry {params.entry:q} --chunks {input.chunks:q} --queries {input.queries:q}"
-        " --output {output.encoding:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " --encodings {params.encodings:q} --output {output.encoding:q} --cost {output.cost:q} 2>&1 | tee {log:q}"

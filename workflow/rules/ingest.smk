@@ -6,6 +6,9 @@ def files_of(corpus):
     spec = study.spec["corpora"][corpus]
     named = [spec.get("path"), spec.get("sources"), *without_written(spec).get("explanations", {}).values()]
     files = []
+    if spec["adapter"] == "idiolink" and "path" in spec:
+        there = [Path(spec["path"]) / name for name in ("indexes.json", "queries.json")]
+        return [str(path) for path in there if path.is_file()]
     for path in filter(None, named):
         folder = Path(path)
         files += map(str, filter(Path.is_file, folder.rglob("*"))) if folder.is_dir() else [path]
@@ -49,6 +52,7 @@ onstart:
     sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
     encoders = canonical([study.registry[name] for name in study.systems("dense")])
+    options += ["--keep", canonical(study.spec["keep"])]
     options += ["--judging", canonical(study.judging)]
     options += ["--published", study.analyses.get("published", {}).get("file", "")]
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
@@ -64,6 +68,7 @@ rule ingest_corpus:
     output:
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
         explanations=f"{RESULTS}/corpora/{{corpus}}/explanations.parquet",
+        attributes=f"{RESULTS}/corpora/{{corpus}}/attributes.parquet",
         duplicates=f"{RESULTS}/corpora/{{corpus}}/duplicates.csv",
         audit=f"{RESULTS}/corpora/{{corpus}}/audit.json",
     log:
@@ -78,7 +83,8 @@ rule ingest_corpus:
         "Reading the corpus {wildcards.corpus}"
     shell:
         "python -m verseir ingest_corpus --name {wildcards.corpus:q} --spec {params.spec:q} --poems {output.poems:q}"
-        " --explanations {output.explanations:q} --duplicates {output.duplicates:q} --audit {output.audit:q} 2>&1 | tee {log:q}"
+        " --explanations {output.explanations:q} --attributes {output.attributes:q} --duplicates {output.duplicates:q}"
+        " --audit {output.audit:q} 2>&1 | tee {log:q}"
 
 
 rule ingest_queries:
@@ -89,6 +95,7 @@ rule ingest_queries:
     output:
         queries=f"{RESULTS}/queries/{{query_set}}.parquet",
         qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+        attributes=f"{RESULTS}/queries/{{query_set}}.attributes.parquet",
     log:
         f"{RESULTS}/logs/ingest_queries/{{query_set}}.log",
     benchmark:
@@ -98,12 +105,12 @@ rule ingest_queries:
     conda:
         "../../envs/core.yaml"
     params:
-        spec=lambda w: spec("query_sets", w.query_set),
+        spec=lambda w: query_spec(w.query_set),
     message:
         "Reading the query set {wildcards.query_set}"
     shell:
         "python -m verseir ingest_queries --name {wildcards.query_set:q} --spec {params.spec:q}"
-        " --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
+        " --queries {output.queries:q} --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
 
 
 rule draw_probes:
@@ -159,6 +166,36 @@ rule draw_chapters:
         " --poems {input.poems:q} --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
 
 
+rule draw_idioms:
+    """The queries of an idiom benchmark, judged by two rules: a literal use asks for literal uses, an idiomatic one for the sense."""
+    input:
+        files=lambda w: files_of(study.idiom_home(w.query_set)),
+        poems=lambda w: f"{RESULTS}/corpora/{study.idiom_home(w.query_set)}/poems.parquet",
+        corpus_attributes=lambda w: f"{RESULTS}/corpora/{study.idiom_home(w.query_set)}/attributes.parquet",
+        code=code("draw_idioms"),
+    output:
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+        attributes=f"{RESULTS}/queries/{{query_set}}.attributes.parquet",
+    log:
+        f"{RESULTS}/logs/draw_idioms/{{query_set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/draw_idioms/{{query_set}}.tsv"
+    wildcard_constraints:
+        query_set=one_of(study.idiom_sets),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        corpus=lambda w: study.idiom_home(w.query_set),
+        spec=lambda w: corpus_spec(study.idiom_home(w.query_set)),
+    message:
+        "Reading the idioms of {params.corpus} as the query set {wildcards.query_set}"
+    shell:
+        "python -m verseir draw_idioms --name {wildcards.query_set:q} --corpus {params.corpus:q} --spec {params.spec:q}"
+        " --poems {input.poems:q} --corpus-attributes {input.corpus_attributes:q} --queries {output.queries:q}"
+        " --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
+
+
 rule write_explanations:
     """One explanation a verse by a language model. What it wrote is kept, verse by verse, when a run is stopped."""
     input:
@@ -195,6 +232,7 @@ rule make_chunks:
     input:
         poems=rules.ingest_corpus.output.poems,
         explanations=lambda w: explanations_of(w.corpus, [w.mode]),
+        attributes=rules.ingest_corpus.output.attributes,
         code=code("make_chunks"),
     output:
         f"{RESULTS}/corpora/{{corpus}}/chunks/{{mode}}.parquet",
@@ -206,10 +244,12 @@ rule make_chunks:
         "../../envs/core.yaml"
     params:
         fields=lambda w: spec("modes", w.mode),
+        keep=lambda w: canonical(study.spec["keep"].get(w.mode, {})),
         verses=study.spec["chunks"]["verses"],
         stride=study.spec["chunks"]["stride"],
     message:
         "Making the chunks of {wildcards.corpus}, mode {wildcards.mode}"
     shell:
         "python -m verseir make_chunks --poems {input.poems:q} --explanations {input.explanations:q}"
-        " --fields {params.fields:q} --verses {params.verses} --stride {params.stride} --output {output:q} 2>&1 | tee {log:q}"
+        " --attributes {input.attributes:q} --keep {params.keep:q} --fields {params.fields:q} --verses {params.verses}"
+        " --stride {params.stride} --output {output:q} 2>&1 | tee {log:q}"

@@ -79,12 +79,14 @@ rule measure_proximity:
         system=REFERENCE,
         entry=lambda w: system_entry(REFERENCE),
         modes=lambda w: study.modes_of(w.corpus),
+        encoding=lambda w: canonical(study.encoding_of(w.query_set)),
     message:
         "Measuring how near {wildcards.query_set} is to its poems in {wildcards.corpus}"
     shell:
         "python -m verseir measure_proximity --corpus {wildcards.corpus:q} --system {params.system:q}"
         " --entry {params.entry:q} --encoding {input.encoding:q} --modes {params.modes:q} --chunks {input.chunks:q}"
-        " --queries {input.queries:q} --qrels {input.qrels:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --queries {input.queries:q} --qrels {input.qrels:q} --query-encoding {params.encoding:q}"
+        " --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule edit_queries:

@@ -17,6 +17,7 @@ TESTS = [
     rules.test_trends.output.poet_frequency,
     rules.compare_gold_poems.output[0],
     rules.relate_protocols.output.output,
+    *SETTING_TABLE,
     *(JUDGED_TESTS if study.judging else []),
 ]
 
@@ -60,6 +61,8 @@ ANALYSED = [
     rules.audit_explanations.output[0],
     rules.state_equivalence.output[0],
     rules.relate_protocols.output.moves,
+    *STRATA_TABLE,
+    *IDIOM_TABLES,
     *rules.count_corrections.output,
     *([table for table in JUDGED_TABLES if table not in JUDGED_TESTS] if study.judging else []),
 ]
@@ -75,6 +78,7 @@ rule compare_published:
             rules.make_leaderboard.output.leaderboard,
             rules.make_leaderboard.output.registers,
             rules.compare_systems.output[0],
+            rules.report_ties.output[0],
             *ANALYSED,
         ],
         code=code("compare_published"),

@@ -9,10 +9,18 @@ rule export_trec:
     input:
         runs=RUNS,
         qrels=ALL_QRELS,
+        chunks=kept_chunks(study.cross),
         code=code("export_trec"),
     output:
         runs=[str(run.path(f"{TREC}/runs", ".trec")) for run in runs(study.cross)],
         qrels=expand(f"{TREC}/qrels/{{query_set}}.qrels", query_set=study.query_sets),
+        kept=sorted(
+            {
+                f"{TREC}/qrels/{run.mode}/{run.corpus}/{run.query_set}.qrels"
+                for run in runs(study.cross)
+                if run.mode in study.cross.get("kept", [])
+            }
+        ),
     log:
         f"{RESULTS}/logs/export_trec.log",
     benchmark:
@@ -106,7 +114,7 @@ rule write_report:
         encoding=rules.collect_costs.output.encoding,
         manifest=rules.write_manifest.output.manifest,
         analyses=[*ANALYSED, *(rules.compare_published.output if PUBLISHED else [])],
-        figures=[rules.plot_registers.output[0], *ANALYSIS_FIGURES],
+        figures=[rules.plot_registers.output[0], *ANALYSIS_FIGURES, *IDIOM_FIGURES],
         audits=expand(f"{RESULTS}/corpora/{{corpus}}/audit.json", corpus=study.corpora),
         code=code("write_report"),
         template=project_file("workflow/report/page.html"),

@@ -14,7 +14,13 @@ def arm_runs(wildcards):
 rule search_bm25:
     """Rank poems by the best BM25 score of their chunks."""
     input:
-        index=rules.index_bm25.output.index,
+        index=lambda w: expand(
+            rules.index_bm25.output.index,
+            corpus=w.corpus,
+            mode=w.mode,
+            system=w.system,
+            tuned_on=study.tuned_on(w.system, w.query_set),
+        ),
         queries=QUERIES,
         code=code("search_bm25"),
     output:
@@ -32,13 +38,14 @@ rule search_bm25:
     params:
         entry=lambda w: system_entry(w.system),
         folder=lambda w, input: str(Path(input.index[0]).parent),
+        reads=lambda w: reads(w.query_set),
         depth=study.spec["depth"],
     message:
         "Searching {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, with {wildcards.system}"
     shell:
         "python -m verseir search_bm25 --threads {threads} --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
-        " --entry {params.entry:q} --index {params.folder:q} --queries {input.queries:q} --depth {params.depth}"
-        " --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " --entry {params.entry:q} --index {params.folder:q} --queries {input.queries:q} --reads {params.reads}"
+        " --depth {params.depth} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
 rule search_dense:
@@ -62,13 +69,14 @@ rule search_dense:
     threads: 2
     params:
         entry=lambda w: system_entry(w.system),
+        encoding=lambda w: canonical(study.encoding_of(w.query_set)),
         depth=study.spec["depth"],
     message:
         "Searching {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, with {wildcards.system}"
     shell:
         "python -m verseir search_dense --threads {threads} --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
         " --entry {params.entry:q} --encoding {input.encoding:q} --chunks {input.chunks:q} --queries {input.queries:q}"
-        " --depth {params.depth} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " --query-encoding {params.encoding:q} --depth {params.depth} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
 rule fuse_runs:

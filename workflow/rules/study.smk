@@ -12,7 +12,7 @@ from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
-from verseir.layout import BM25_FILES, cost_files, encoding_files, runs
+from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
 from verseir.written import without_written
@@ -64,6 +64,12 @@ def corpus_spec(name):
     """One corpus, without the modes that it is indexed in and the audits of it: those do not change what is read."""
     given = without_written(study.spec["corpora"][name])
     return canonical({key: value for key, value in given.items() if key not in ("modes", "audits")})
+
+
+def query_spec(name):
+    """One query set, without how it is searched and what is made of its results: those do not change what is read."""
+    later = ("corpora", "modes", "encoding", "validation", "strata")
+    return canonical({key: value for key, value in study.spec["query_sets"][name].items() if key not in later})
 
 
 def system_entry(name):

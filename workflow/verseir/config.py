@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from verseir.encoding_faults import encoding_faults, tuning_faults
 from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.study import Study
-from verseir.study_faults import analysis_faults, arm_faults, reference_faults, tuning_faults
+from verseir.study_faults import analysis_faults, arm_faults, reference_faults
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
@@ -32,6 +33,12 @@ ANALYSED = ("Recall@1", "Recall@5", "MRR", "nDCG@10")
 def canonical(value: Any) -> str:
     """``value`` as JSON that does not depend on the order of keys: a rule's parameter."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+#: What queries are for that are drawn from a corpus or from other queries.
+DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom"}
+#: By what the results of an idiom benchmark are split.
+IDIOM_STRATA = ("usage", "quality", "subject", "idiom")
 
 
 def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> Study:
@@ -61,6 +68,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     faults += model_faults(spec, where)
     if faults:
         raise InputFaults(faults)
+    _localise(spec, base)
     _fill_analyses(Study(spec, registry))
     faults += judging_faults(Study(spec, registry), where)
     if faults:
@@ -68,10 +76,13 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     _fill_judging(Study(spec, registry))
     faults += arm_faults(Study(spec, registry), where)
     faults += analysis_faults(Study(spec, registry), where)
-    faults += tuning_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
     registry |= _variants(Study(spec, registry))
+    faults += tuning_faults(Study(spec, registry), where)
+    faults += encoding_faults(Study(spec, registry), where)
+    if faults:
+        raise InputFaults(faults)
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
         spec["study"] += ".debug"  # results of a trial never lie where real ones do
     return Study(spec, registry)
@@ -152,10 +163,14 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
     main = "nDCG@10" if "nDCG@10" in filled["measures"] else filled["measures"][0]
     for family in filled["contrasts"]:
         family.setdefault("measures", [main])
+    for family in filled["contrasts"]:
+        family.setdefault("of", "systems")
     for query_set in filled["query_sets"].values():
-        drawn = "edited" if "edit" in query_set else "thematic" if "chapters" in query_set else "known-item"
-        query_set.setdefault("purpose", drawn)
+        query_set.setdefault("purpose", next((DRAWN[key] for key in DRAWN if key in query_set), "known-item"))
         query_set.setdefault("judged", "now")
+        query_set.setdefault("strata", list(IDIOM_STRATA) if "idioms" in query_set else query_set.get("attributes", []))
+        if "encoding" in query_set:
+            _fill(query_set["encoding"], schema["$defs"]["encoding"])
         if "edit" in query_set:
             _fill(query_set["edit"], schema["$defs"]["edit"])
     _fill(filled["analyses"], schema["$defs"]["analyses"])
@@ -164,6 +179,15 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
         for sheet in filled["judging"]["sheets"].values():
             _fill(sheet, schema["$defs"]["sheet"])
     return filled
+
+
+def _localise(spec: dict[str, Any], base: Path) -> None:
+    """Read idioms from the folder ``local`` where there is one, else from the hub."""
+    for corpus in spec["corpora"].values():
+        local = corpus.pop("local", None) if corpus["adapter"] == "idiolink" else None
+        if local is not None and (base / local).is_dir():
+            corpus["path"] = local
+            corpus.pop("hub", None)
 
 
 def _fill(value: dict[str, Any], part: dict[str, Any]) -> None:

@@ -39,12 +39,16 @@ with repository, commit, path and sha256, fetched once, and `local` a folder tha
 **Poems, `adapter: anthology`**: one OpenITI mARkdown file with thematic chapters (`path`, or `sources` and `select`);
 `query_sets.<q>.chapters: {corpus: <corpus>}` makes its chapters thematic queries whose relevant poems are their pieces.
 
+**Idioms, `adapter: idiolink`**: a folder with the documents, `indexes.json`, and the queries, `queries.json`, of one
+split of the IdioLink benchmark, or any in its form: lists of objects with `id`, `sentence`, `idiom`, `span`, `subject`,
+`usage` and `is_gold`. `query_sets.<q>.idioms: {corpus: <corpus>}` are its queries.
+
 **Explanations** (`explanations: {source: file}`): rows of `poem_id`, `verse_index` (from 0) and `text`. Or a language
 model writes them: `explanations: {source: {prompt: resources/prompts/explain.md, endpoint: {...}}}`.
 
 **Queries** (JSON Lines, CSV or TSV): `query_id`, `text`, and perhaps `register` (`quoting`, `half-remembered`,
 `abstract`, `thematic`) and `relevant`: a poem_id, a list of them, or `{poem_id: grade}`; in a table, ids parted by
-spaces.
+spaces. `span` is a part of the text that `encoding` may ask for; queries of one `cluster` are not independent.
 
 **Judgements** (`qrels`): CSV, TSV or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC
 qrels.
@@ -68,7 +72,19 @@ and `remark`.
 
 #: The parts of a study that have a table of their own, in the order in which they are read.
 PARTS = (
-    *("corpus", "explaining", "sample", "query_set", "edit", "judging", "judge", "sheet", "endpoint", "model"),
+    *(
+        "corpus",
+        "explaining",
+        "sample",
+        "query_set",
+        "encoding",
+        "edit",
+        "judging",
+        "judge",
+        "sheet",
+        "endpoint",
+        "model",
+    ),
     *("analyses", "tests", "family"),
 )
 

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 #: The step that searches with a system of each kind, and the step before it.
 SEARCHES = {"bm25": "search_bm25", "dense": "search_dense", "fusion": "fuse_runs", "imported": "import_run"}
 
+#: In place of a query set, for a system that is tuned on none.
+UNTUNED = "untuned"
+
 #: The files of a BM25 index.
 BM25_FILES = ("index.json", "data.npy", "indices.npy", "indptr.npy", "poem_of.npy")
 
@@ -32,7 +35,9 @@ def runs(cross: Mapping[str, Any]) -> Iterator[Run]:
     Args:
         cross: ``query_sets`` (name -> corpora it is searched in), ``modes`` (corpus -> its modes) and ``systems``
             (name -> kind); perhaps ``only`` (name of a system -> boxes of ``corpora``, ``modes`` and ``query_sets``:
-            it has runs in one of them) and ``only_modes`` (name of a query set -> the modes that it is limited to).
+            it has runs in one of them), ``only_modes`` (name of a query set -> the modes that it is limited to),
+            ``tuned`` (name of a system -> of each query set the corpus and query set that it is tuned on) and ``kept``
+            (the modes that index some poems only).
     """
     limits = cross.get("only", {})
     for query_set, corpora in sorted(cross["query_sets"].items()):
@@ -58,7 +63,10 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
         if kind != "imported":
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
-            files.add(Path(folder) / "index_bm25" / run.corpus / run.mode / f"{run.system}.json")
+            corpus, validation = cross.get("tuned", {}).get(run.system, {}).get(run.query_set, ("", UNTUNED))
+            files.add(Path(folder) / "index_bm25" / run.corpus / run.mode / run.system / f"{validation}.json")
+            if corpus:
+                files.add(Path(folder) / "tune_bm25" / corpus / run.mode / validation / f"{run.system}.json")
         if kind == "dense":
             files.add(Path(folder) / "encode_texts" / run.corpus / f"{run.system}.json")
     return sorted(files)

@@ -129,4 +129,5 @@ def _query(
         "source_query_id": source_query_id,
         "edit": edit,
         "span": None,
+        "cluster": None,
     }

@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from verseir.layout import UNTUNED
 from verseir.written import written_sources
+
+#: How queries are read where their set does not say.
+PLAIN = {"view": "sentence", "instruction": ""}
 
 
 def variant(system: str, preset: str) -> str:
@@ -115,10 +119,70 @@ class Study:
             "modes": {corpus: self.modes_of(corpus) for corpus in self.corpora},
             "systems": {name: self.registry[name]["kind"] for name in names},
         }
-        limits = {name: self.registry[name]["only"] for name in names if self.registry[name].get("only")}
+        limits = {name: boxes for name in names if (boxes := self._boxes(name))}
         sets = self.spec["query_sets"]
         modes = {name: sorted(sets[name]["modes"]) for name in self.query_sets if "modes" in sets[name]}
-        return cross | ({"only": limits} if limits else {}) | ({"only_modes": modes} if modes else {})
+        validated = {name: place for name in self.query_sets if (place := self.validation(name))}
+        tuned = {name: validated for name in names if self.is_tuned(name)}
+        more = {"only": limits, "only_modes": modes, "tuned": tuned, "kept": sorted(self.spec["keep"])}
+        return cross | {key: value for key, value in more.items() if value}
+
+    def _boxes(self, system: str) -> list[dict[str, list[str]]]:
+        """Where a system has runs, see ``verseir.layout.runs``: what matches words follows no instruction."""
+        entry = self.registry[system]
+        boxes = entry.get("only", [])
+        instructed = [name for name in self.query_sets if self.encoding_of(name)["view"].startswith("instruction_")]
+        if entry["kind"] != "bm25" or not instructed:
+            return boxes
+        others = sorted(set(self.query_sets) - set(instructed))
+        return [
+            box | {"query_sets": [name for name in box.get("query_sets", others) if name in others]}
+            for box in boxes or [{}]
+        ]
+
+    def encoding_of(self, query_set: str) -> dict[str, str]:
+        """How the queries of a set are read, see ``verseir.systems.query_encoding``; edited ones as their originals."""
+        return self._of_originals(query_set).get("encoding", PLAIN)
+
+    def validation(self, query_set: str) -> list[str] | None:
+        """The corpus and the query set on which a tuned system chooses its parameters for ``query_set``."""
+        given = self._of_originals(query_set).get("validation")
+        return [given["corpus"], given["query_set"]] if given else None
+
+    def _of_originals(self, query_set: str) -> dict[str, Any]:
+        spec = self.spec["query_sets"][query_set]
+        return self.spec["query_sets"][spec["edit"]["of"]] if "edit" in spec else spec
+
+    def is_tuned(self, system: str) -> bool:
+        """Whether the parameters of a system are chosen on validation queries."""
+        return "tune" in self.registry[system]
+
+    def tuned_on(self, system: str, query_set: str) -> str:
+        """The query set on which a system is tuned for another; ``UNTUNED`` for a system with fixed parameters."""
+        place = self.validation(query_set) if self.is_tuned(system) else None
+        return place[1] if place else UNTUNED
+
+    @property
+    def strata(self) -> dict[str, list[str]]:
+        """Of each searched query set that has any: the attributes by whose values means are given."""
+        sets = self.spec["query_sets"]
+        return {
+            name: sets[name]["strata"] for name in self.query_sets if sets[name]["strata"] and sets[name]["corpora"]
+        }
+
+    @property
+    def idiom_sets(self) -> list[str]:
+        """The query sets of idiom benchmarks, sorted."""
+        return [name for name in self.query_sets if "idioms" in self.spec["query_sets"][name]]
+
+    def idiom_home(self, query_set: str) -> str:
+        """The corpus that the queries of an idiom benchmark come with."""
+        return self.spec["query_sets"][query_set]["idioms"]["corpus"]
+
+    @property
+    def idiom_corpora(self) -> list[str]:
+        """The corpora that are splits of an idiom benchmark, sorted."""
+        return [name for name in self.corpora if self.spec["corpora"][name]["adapter"] == "idiolink"]
 
     @property
     def ablation_cross(self) -> dict[str, Any]:
@@ -147,11 +211,14 @@ class Study:
         return self.ablation_cross["modes"][corpus] if self._is_variant(system) else self.modes_of(corpus)
 
     def query_sets_read(self, corpus: str, system: str) -> list[str]:
-        """The query sets of a corpus that an encoder reads, likewise."""
+        """The query sets of a corpus that an encoder reads, likewise, and none that it is not to search."""
         names = self.query_sets_of(corpus)
-        return (
-            [name for name in names if name in self.ablation_cross["query_sets"]] if self._is_variant(system) else names
-        )
+        if self._is_variant(system):
+            return [name for name in names if name in self.ablation_cross["query_sets"]]
+        if system not in self.searched:  # the reference encoder
+            return names
+        boxes = self.registry[system].get("only", [{}])
+        return [name for name in names if any(name in box.get("query_sets", names) for box in boxes)]
 
     def _is_variant(self, system: str) -> bool:
         return any(system in named.values() and system != own for own, named in self.variants.items())

@@ -11,6 +11,15 @@ from verseir.judging_faults import missing_judging_files
 from verseir.layout import runs
 from verseir.study import Study, variant
 
+#: Where the queries of a set may come from.
+SOURCES = ("path", "probe", "chapters", "idioms", "edit")
+#: Of those that come from a corpus: what is found in it, and the adapter that it must have.
+DRAWN_FROM = {
+    "probe": ("probes drawn from", None),
+    "chapters": ("the pieces of", "anthology"),
+    "idioms": ("the idioms of", "idiolink"),
+}
+
 
 def _registry_hint(files: list[str]) -> str:
     """A study that names registry files of its own must name the project's too, where it uses it."""
@@ -74,15 +83,8 @@ def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
                 yield Fault(path, 0, run.system, "there is no such run", f"`path` of the system is {entry['path']}")
 
 
-def tuning_faults(study: Study, where: str) -> Iterator[Fault]:
-    """Measures that a tuned system is tuned for and that are none."""
-    for name in study.systems("bm25"):
-        grid = study.registry[name].get("tune")
-        if grid:
-            yield from _measure_faults([grid["measure"]], study.spec["depth"], where, f"systems.{name}.tune.measure")
-
-
-def _measure_faults(measures: list[str], depth: int, where: str, field: str = "measures") -> Iterator[Fault]:
+def measure_faults(measures: list[str], depth: int, where: str, field: str = "measures") -> Iterator[Fault]:
+    """Names that are no measures, and measures that look deeper than ranked lists go."""
     from verseir.measures import parse_measure
 
     for name in measures:
@@ -106,7 +108,7 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
     if registry:
         for name in spec["systems"]:
             yield from unknown(name, registry, "systems", "system", _registry_hint(spec["registry"]))
-    yield from _measure_faults(spec["measures"], spec["depth"], where)
+    yield from measure_faults(spec["measures"], spec["depth"], where)
     if spec["chunks"]["stride"] > spec["chunks"]["verses"]:
         problem = f"a stride of {spec['chunks']['stride']} skips verses between windows of {spec['chunks']['verses']}"
         yield Fault(where, 0, "chunks.stride", problem, "make it no larger than chunks.verses")
@@ -122,25 +124,32 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
         field = f"query_sets.{name}"
         for corpus in query_set["corpora"]:
             yield from unknown(corpus, spec["corpora"], f"{field}.corpora", "corpus")
-        given = [key for key in ("path", "probe", "chapters", "edit") if key in query_set]
+        given = [key for key in SOURCES if key in query_set]
         if len(given) != 1:
-            yield Fault(where, 0, field, f"needs exactly one of path, probe, chapters, edit; found {given or 'none'}")
+            yield Fault(where, 0, field, f"needs exactly one of {', '.join(SOURCES)}; found {given or 'none'}")
+        if not query_set["corpora"] and "idioms" not in query_set:
+            yield Fault(where, 0, f"{field}.corpora", "names no corpus", "name those that the set is searched in")
         if "edit" in query_set:
             yield from _edit_faults(name, query_set, spec["query_sets"], where)
-        for key, what in (("probe", "probes drawn from"), ("chapters", "the pieces of")):
+        for key, (what, adapter) in DRAWN_FROM.items():
             if key in query_set:
                 drawn = query_set[key]["corpus"]
                 yield from unknown(drawn, spec["corpora"], f"{field}.{key}.corpus", "corpus")
-                if query_set["corpora"] != [drawn]:
+                if query_set["corpora"] not in ([drawn], []):
                     problem = f"{what} {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
                     yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
-                if key == "chapters" and spec["corpora"].get(drawn, {}).get("adapter", "anthology") != "anthology":
-                    problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no chapters"
-                    yield Fault(where, 0, f"{field}.chapters", problem, "adapter: anthology")
+                if adapter and spec["corpora"].get(drawn, {}).get("adapter", adapter) != adapter:
+                    problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no {key}"
+                    yield Fault(where, 0, f"{field}.{key}", problem, f"adapter: {adapter}")
+        known = ("usage", "quality", "subject", "idiom") if "idioms" in query_set else query_set.get("attributes", [])
+        for attribute in query_set["strata"]:
+            yield from unknown(attribute, known, f"{field}.strata", "attribute")
         for mode in query_set.get("modes", []):
             yield from unknown(mode, spec["modes"], f"{field}.modes", "mode")
         if name.endswith(".qrels"):
             yield Fault(where, 0, field, "a name may not end in .qrels: its judgements are stored so")
+    for mode in spec["keep"]:
+        yield from unknown(mode, spec["modes"], "keep", "mode")
     for position, family in enumerate(spec["contrasts"]):
         field = f"contrasts.{position}"
         for key, known in (("query_sets", spec["query_sets"]), ("modes", spec["modes"]), ("systems", spec["systems"])):
@@ -148,15 +157,17 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
                 yield from unknown(name, known, f"{field}.{key}", key[:-1].replace("_", " "))
         for measure in family["measures"]:
             yield from unknown(measure, spec["measures"], f"{field}.measures", "measure")
-        if family["baseline"] != "best":
-            yield from unknown(family["baseline"], [*spec["systems"], "best"], f"{field}.baseline", "system")
+        compared = spec[family["of"]]
+        if family["of"] != "systems" or family["baseline"] != "best":
+            names = [*compared, "best"] if family["of"] == "systems" else compared
+            yield from unknown(family["baseline"], names, f"{field}.baseline", family["of"][:-1].replace("_", " "))
     names = [family["family"] for family in spec["contrasts"]]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Fault(where, 0, "contrasts", f"the family '{name}' is declared twice")
 
 
 #: What an edited set may say of itself, and what is filled in for every set.
-EDITED_KEYS, FILLED = {"corpora", "modes", "edit"}, {"purpose", "judged"}
+EDITED_KEYS, FILLED = {"corpora", "modes", "edit"}, {"purpose", "judged", "strata"}
 
 
 def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any], where: str) -> Iterator[Fault]:

@@ -52,6 +52,16 @@ EXPLANATIONS = define(
     {"poem_id": pl.String, "verse_index": pl.Int32, "source": pl.String, "text": pl.String},
     unique="poem_id verse_index source",
 )
+ATTRIBUTES = define(
+    "attributes",
+    {"poem_id": pl.String, "attribute": pl.String, "value": pl.String},
+    unique="poem_id attribute",
+)
+QUERY_ATTRIBUTES = define(
+    "query_attributes",
+    {"query_id": pl.String, "attribute": pl.String, "value": pl.String},
+    unique="query_id attribute",
+)
 DUPLICATES = define(
     "duplicates",
     {"poem_id": pl.String, "class_id": pl.String, "class_size": pl.Int32, "kind": pl.String, "similarity": pl.Float64},
@@ -72,8 +82,9 @@ QUERIES = define(
         "source_query_id": pl.String,
         "edit": pl.String,
         "span": pl.String,
+        "cluster": pl.String,
     },
-    nullable="register source_query_id edit span",
+    nullable="register source_query_id edit span cluster",
     unique="query_id",
 )
 QRELS = define(

@@ -17,11 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from verseir.measures import UNMEASURED, Hits, find_hits, match_judged, parse_measure, place_in_group, read_judgements
+from verseir.measures import (
+    UNMEASURED,
+    Hits,
+    Judged,
+    count_found,
+    match_judged,
+    parse_measure,
+    place_in_group,
+    read_judgements,
+)
 
 CUTS = (5, 10)
 
@@ -33,6 +44,54 @@ def tie_groups(run: pl.DataFrame) -> pl.DataFrame:
         pl.col("rank").min().over(group).alias("first").cast(pl.Int64),
         pl.col("rank").max().over(group).alias("last").cast(pl.Int64),
     )
+
+
+class Bounds(NamedTuple):
+    """What each query has by each measure, and what it could have under other orders of tied documents.
+
+    Attributes:
+        query_ids: q names, bytewise ascending.
+        measures: m names, ascending.
+        values: float64 [q, m], as ranked.
+        lowest: float64 [q, m], with ties at their worst, each query and measure for itself.
+        highest: float64 [q, m], with ties at their best.
+    """
+
+    query_ids: list[str]
+    measures: list[str]
+    values: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
+
+
+def tie_bounds(run: pl.DataFrame, judged: Judged, measures: Sequence[str]) -> Bounds:
+    """The values of each query of one run, and the lowest and highest that ties allow.
+
+    Args:
+        run: a RUN frame.
+        judged: the judgements of the queries, as ``measures.read_judgements`` gives them.
+        measures: names that ``measures.parse_measure`` knows.
+
+    Raises:
+        UserError: a measure is unknown.
+    """
+    return _bounds(run, tie_groups(run.select("query_id", "poem_id", "rank", "score")), judged, measures)
+
+
+def _bounds(run: pl.DataFrame, groups: pl.DataFrame, judged: Judged, measures: Sequence[str]) -> Bounds:
+    names = sorted(set(measures))
+    parsed = [parse_measure(name) for name in names]
+    rows = match_judged(groups, judged)
+    query, first, last, grade = (rows[column].to_numpy() for column in ("query", "first", "last", "grade"))
+    as_ranked = Hits(query, rows["rank"].to_numpy(), grade, count_found(run, judged))
+    orders = (
+        as_ranked,
+        replace(_rearranged(query, last, grade, down=True), n_found=as_ranked.n_found),
+        replace(_rearranged(query, first, grade, down=False), n_found=as_ranked.n_found),
+    )
+    shape = (len(names), len(judged.query_ids))
+    found = (np.array([measure.values(hits, judged) for measure in parsed]).reshape(shape).T for hits in orders)
+    return Bounds(judged.query_ids, names, *found)
 
 
 def tie_report(
@@ -51,36 +110,24 @@ def tie_report(
         lowest, highest: the mean over the queries as ranked, and at the lowest and the highest value of each query;
         and a note, where there is no query: all numbers are null then.
     """
-    names = sorted(set(measures))
     judged = read_judgements(qrels, query_ids)
     groups = tie_groups(run.select("query_id", "poem_id", "rank", "score"))
-    rows = match_judged(groups, judged)
-    query, first, last, grade = (rows[column].to_numpy() for column in ("query", "first", "last", "grade"))
-    as_ranked = find_hits(run, judged)
-    lowest, highest = (
-        replace(_rearranged(query, end, grade, down), n_found=as_ranked.n_found)
-        for end, down in ((last, True), (first, False))
-    )
+    bounds = _bounds(run, groups, judged, measures)
     shares = _shares_tied(groups, judged.query_ids, judged.n_relevant)
-    parsed = [parse_measure(name) for name in names]
-    means = [[_mean(measure.values(hits, judged)) for measure in parsed] for hits in (as_ranked, lowest, highest)]
-    n, none = len(names), len(judged.query_ids) == 0
+    n, none = len(bounds.measures), len(judged.query_ids) == 0
+    means = {"mean": bounds.values, "lowest": bounds.lowest, "highest": bounds.highest}
     return pl.DataFrame(
         {
-            "measure": pl.Series(names, dtype=pl.String),
+            "measure": pl.Series(bounds.measures, dtype=pl.String),
             "n_queries": pl.Series([len(judged.query_ids)] * n, dtype=pl.Int64),
             **{name: pl.Series([share] * n, dtype=pl.Float64) for name, share in shares.items()},
             **{
-                name: pl.Series(values, dtype=pl.Float64)
-                for name, values in zip(("mean", "lowest", "highest"), means, strict=True)
+                name: pl.Series([None if none else float(column.mean()) for column in values.T], dtype=pl.Float64)
+                for name, values in means.items()
             },
             "note": pl.Series([UNMEASURED if none else None] * n, dtype=pl.String),
         }
     )
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
 
 
 def _rearranged(query: np.ndarray, end: np.ndarray, grade: np.ndarray, down: bool) -> Hits:

@@ -118,7 +118,7 @@ def _effects(cell: Cell, register: str, base_mode: str, keys: list[Key], draws: 
         return
     values = cell.values[:, [cell.columns[key] for key in keys]]
     base = cell.values[:, [cell.columns[base_mode, system, measure] for _, system, measure in keys]]
-    outcomes = compare_columns(values, base, cell.clusters, draws)
+    outcomes = compare_columns(values, base, cell.clusters, draws, kind=cell.kind)
     for j, (mode, system, measure) in enumerate(keys):
         yield {
             "family": f"augmentation/{cell.corpus}/{cell.query_set}/{register}/{mode}/{measure}",

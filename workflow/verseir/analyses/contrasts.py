@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from verseir.analyses.clusters import clusters_of
-from verseir.analyses.leaderboard import query_matrices
+from verseir.analyses.clusters import cluster_kind, clusters_of
+from verseir.analyses.leaderboard import CELL, query_matrices
 from verseir.stats.bootstrap import bootstrap_means, cluster_sums
 from verseir.stats.holm import holm
 from verseir.stats.mcnemar import mcnemar_exact, tango_interval
 from verseir.stats.permutation import sign_flip
-from verseir.tables import CONTRASTS
+from verseir.tables import CONTRASTS, Table
 
 #: An end of an interval that is nearer to 0 than this is 0: it hangs on the order in which values are added up.
 NOTHING = 1e-12
@@ -42,11 +42,13 @@ def compare(
     resamples: int,
     flips: int,
     seed: int,
+    kind: str = "poem",
 ) -> Outcome:
     """Compare two systems on the same queries, values float64 [n] each.
 
     A binary measure on independent queries: the exact McNemar test with Tango's interval. Any other, or queries
-    that share a poem: the sign-flip test (whole poems flipped) with the BCa interval of the mean difference.
+    that share a poem: the sign-flip test (whole poems flipped) with the BCa interval of the mean difference. The name
+    of the test says what was flipped whole: ``kind``, as ``clusters.cluster_kind`` tells it.
     """
     difference = a - b
     estimate = float(difference.mean()) if len(a) else math.nan
@@ -74,7 +76,7 @@ def compare(
     elif math.isnan(low) or math.isnan(high):
         note = FLAT
     flipped = sign_flip(difference[:, None], clusters, flips, seed)
-    test = ("exact sign-flip" if flipped.exact[0] else "sign-flip") + ("" if clusters is None else " by poem")
+    test = ("exact sign-flip" if flipped.exact[0] else "sign-flip") + ("" if clusters is None else f" by {kind}")
     return Outcome(estimate, low, high, test, float(flipped.p[0]), _paired_t(sums[:, 0]), note)
 
 
@@ -100,25 +102,29 @@ def contrasts(
         queries: the QUERIES of all its query sets.
         qrels: the QRELS of all its query sets, with a column ``query_set``.
         families: as declared in the study: ``family``, ``baseline`` (a system or ``best``), ``measures``, and
-            optionally ``query_sets``, ``modes``, ``systems`` to select and ``per`` to split.
+            optionally ``query_sets``, ``modes``, ``systems`` to select and ``per`` to split. Families ``of`` query sets
+            or modes are passed over: see ``settings.setting_contrasts``.
         resamples: bootstrap resamples.
         flips: random sign flips.
         seed: of both.
     """
+    families = [family for family in families if family.get("of", "systems") == "systems"]
     rows: list[dict[str, Any]] = []
     for (corpus, query_set, mode), wide in query_matrices(per_query):
         inside = pl.col("query_set") == query_set
-        clusters = clusters_of(wide["query_id"].to_list(), queries.filter(inside), qrels.filter(inside))
+        asked = queries.filter(inside)
+        clusters, kind = clusters_of(wide["query_id"].to_list(), asked, qrels.filter(inside)), cluster_kind(asked)
         for family in families:
             if query_set in family.get("query_sets", [query_set]) and mode in family.get("modes", [mode]):
                 cell = {"family": family["family"], "corpus": corpus, "query_set": query_set, "mode": mode}
-                for pair, outcome in _pairs(wide, family, clusters, resamples, flips, seed):
+                for pair, outcome in _pairs(wide, family, clusters, kind, resamples, flips, seed):
                     rows.append(cell | pair | outcome._asdict())
     frame = pl.DataFrame(
         rows, schema={name: CONTRASTS.columns[name] for name in CONTRASTS.columns if name not in ADDED}
     )
     floats = pl.col("estimate", "ci_low", "ci_high", "p", "p_t").fill_nan(None)
-    return _corrected(frame.with_columns(floats, note=pl.col("note").replace("", None)), families)
+    tidy = frame.with_columns(floats, note=pl.col("note").replace("", None))
+    return corrected(tidy, families, CONTRASTS).sort("family", *CELL, "measure", "b", "a")
 
 
 ADDED = ("p_holm", "family_size")
@@ -128,6 +134,7 @@ def _pairs(
     wide: pl.DataFrame,
     family: Mapping[str, Any],
     clusters: NDArray[np.int64] | None,
+    kind: str,
     resamples: int,
     flips: int,
     seed: int,
@@ -144,19 +151,32 @@ def _pairs(
             continue
         for system in chosen:
             if system != baseline:
-                outcome = compare(values[system], values[baseline], clusters, resamples, flips, seed)
+                outcome = compare(values[system], values[baseline], clusters, resamples, flips, seed, kind)
                 notes = "; ".join(part for part in (outcome.note, note) if part)
                 yield {"a": system, "b": baseline, "measure": measure, "n": len(wide)}, outcome._replace(note=notes)
 
 
-def _corrected(frame: pl.DataFrame, families: list[Mapping[str, Any]]) -> pl.DataFrame:
-    """Add ``p_holm`` and ``family_size`` within each family, or each part of a family that is declared with ``per``."""
-    parts = [pl.DataFrame(schema=dict(CONTRASTS.columns))]
+#: The column of what families of each kind compare.
+COMPARED = {"systems": "system", "query_sets": "query_set", "modes": "mode"}
+
+
+def corrected(frame: pl.DataFrame, families: Sequence[Mapping[str, Any]], table: Table) -> pl.DataFrame:
+    """Add ``p_holm`` and ``family_size`` within each family, or each part of a family that is declared with ``per``.
+
+    ``per`` what the family compares is per ``a``: each system, query set or mode that is set against the baseline.
+
+    Args:
+        frame: the columns of ``table`` but for these two; a test without p counts in no family.
+        families: as declared: ``family``, and perhaps ``of`` and ``per``.
+        table: the contract of the result.
+    """
+    parts = [pl.DataFrame(schema=dict(table.columns))]
     for family in families:
         rows = frame.filter(pl.col("family") == family["family"])
-        for _, part in rows.group_by(["family", *family.get("per", [])], maintain_order=True):
-            p = part["p"].fill_null(float("nan")).to_list()
-            adjusted = pl.Series("p_holm", holm(p), dtype=pl.Float64).fill_nan(None)
-            size = pl.lit(sum(not math.isnan(value) for value in p), dtype=pl.Int64)
-            parts.append(part.with_columns(adjusted, family_size=size).select(list(CONTRASTS.columns)))
-    return pl.concat(parts).sort("family", "corpus", "query_set", "mode", "measure", "b", "a")
+        compared = COMPARED[family.get("of", "systems")]
+        split = ["a" if name == compared else name for name in family.get("per", [])]
+        for _, part in rows.group_by(["family", *split], maintain_order=True):
+            adjusted = pl.Series("p_holm", holm(part["p"].fill_null(math.nan).to_list()), dtype=pl.Float64)
+            size = pl.lit(part["p"].count(), dtype=pl.Int64)
+            parts.append(part.with_columns(adjusted.fill_nan(None), family_size=size).select(list(table.columns)))
+    return pl.concat(parts)

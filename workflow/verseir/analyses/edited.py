@@ -238,13 +238,15 @@ def _row(corpus: str, edit: Edit, mode: str, measure: str, effect: str, slug: st
 Planned = tuple[dict[str, Any], NDArray[np.float64], NDArray[np.float64]]
 
 
-def _test(planned: list[Planned], clusters: NDArray[np.int64] | None, draws: Draws) -> Iterator[dict[str, Any]]:
+def _test(
+    planned: list[Planned], clusters: NDArray[np.int64] | None, kind: str, draws: Draws
+) -> Iterator[dict[str, Any]]:
     """The rows with the outcomes of their tests."""
     if not planned:
         return
     a = np.stack([side for _, side, _ in planned], axis=1)
     b = np.stack([side for _, _, side in planned], axis=1)
-    for (row, _, _), outcome in zip(planned, compare_columns(a, b, clusters, draws), strict=True):
+    for (row, _, _), outcome in zip(planned, compare_columns(a, b, clusters, draws, kind=kind), strict=True):
         yield {**row, **outcome._asdict(), "n": len(a), "note": notes(outcome.note, row["note"])}
 
 
@@ -271,7 +273,7 @@ def _effects(
             planned.append((row, *changes))
             row = _row(corpus, edit, mode, measure, AFTER, "after") | pair
             planned.append((row, after[a], after[b]))
-    yield from _test(planned, sides.clusters, draws)
+    yield from _test(planned, sides.clusters, sides.before.kind, draws)
 
 
 def _positions(first: Sides, second: Sides, draws: Draws) -> Iterator[dict[str, Any]]:
@@ -293,7 +295,7 @@ def _positions(first: Sides, second: Sides, draws: Draws) -> Iterator[dict[str, 
             )
             means = {"before": float(other.mean()), "after": float(one.mean())}
             planned.append((row | means | {"a": system, "b": None, "note": ""}, one, other))
-    yield from _test(planned, clusters, draws)
+    yield from _test(planned, clusters, first.before.kind, draws)
 
 
 def edit_lengths(

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from verseir.analyses.clusters import clusters_of
+from verseir.analyses.clusters import cluster_kind, clusters_of
 from verseir.analyses.paired import TESTED, Draws, compare_columns, notes, tested, tidy
 from verseir.faults import UserError
 from verseir.layout import Run
@@ -182,7 +182,8 @@ def search_fusions(
         if fused is None:
             continue
         found, ids, qrels = fused
-        clusters = clusters_of(ids, queries.filter(pl.col("query_set") == query_set), qrels)
+        asked = queries.filter(pl.col("query_set") == query_set)
+        clusters, kind = clusters_of(ids, asked, qrels), cluster_kind(asked)
         place = {"corpus": corpus, "query_set": query_set, "measure": measure}
         parts = deal_folds(len(ids), clusters, search.folds, draws.seed)
         n_folds = 0 if parts is None else int(parts.max()) + 1
@@ -194,7 +195,7 @@ def search_fusions(
         for row in _best_rows(found, choices, reasons, n_folds, search.folds, clusters, draws):
             best.append(place | settings | row)
         family = f"fusion/{corpus}/{query_set}/{measure}"
-        for row in _contrast_rows(found, choices, reasons, n_folds, clusters, draws):
+        for row in _contrast_rows(found, choices, reasons, n_folds, clusters, kind, draws):
             contrasts.append({"family": family, "n": len(ids)} | place | row)
         subsets.append(_subset_table(found, place))
     return Found(
@@ -352,6 +353,7 @@ def _contrast_rows(
     reasons: Mapping[str, str],
     folds: int,
     clusters: NDArray[np.int64] | None,
+    kind: str,
     draws: Draws,
 ) -> Iterator[dict[str, Any]]:
     """A row of FUSION_CONTRASTS for each pair of selections that is compared, on the held-out values."""
@@ -368,13 +370,14 @@ def _contrast_rows(
             continue
         outcome = corrected_t(first.held_out - second.held_out, clusters, folds)
         if np.isnan(outcome.p):  # the same difference on every query: a t test has nothing to go by
-            yield row | compare_columns(first.held_out[:, None], second.held_out[:, None], clusters, draws)[0]._asdict()
+            sides = first.held_out[:, None], second.held_out[:, None]
+            yield row | compare_columns(*sides, clusters, draws, kind=kind)[0]._asdict()
             continue
         yield row | {
             "estimate": outcome.estimate,
             "ci_low": outcome.low,
             "ci_high": outcome.high,
-            "test": "corrected t by poem" if clusters is not None else "corrected t",
+            "test": f"corrected t by {kind}" if clusters is not None else "corrected t",
             "p": outcome.p,
         }
 

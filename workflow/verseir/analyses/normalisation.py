@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from verseir.analyses.clusters import clusters_of
+from verseir.analyses.clusters import cluster_kind, clusters_of
 from verseir.analyses.paired import TESTED, Draws, compare_columns, notes, tested
 from verseir.layout import Run
 from verseir.measures import per_query
@@ -71,9 +71,10 @@ def ablate_normalisation(
             values[named[one.system]] = per_query(run, qrels, ids, names)["value"].to_numpy().reshape(-1, len(names))
         if not ids:
             continue
-        clusters = clusters_of(sorted(ids), queries.filter(pl.col("query_set") == query_set), qrels)
+        asked = queries.filter(pl.col("query_set") == query_set)
+        clusters = clusters_of(sorted(ids), asked, qrels)
         place = {"corpus": corpus, "query_set": query_set, "mode": mode, "n": len(ids)}
-        for row in _rows(values, own, names, clusters, draws):
+        for row in _rows(values, own, names, clusters, cluster_kind(asked), draws):
             family = f"normalisation/{corpus}/{query_set}/{mode}/{row['measure']}"
             rows.append({"family": family} | place | row)
     return tested(rows, NORMALISATION, ["corpus", "query_set", "mode", "measure", "system", "preset"])
@@ -84,6 +85,7 @@ def _rows(
     own: Mapping[str, str],
     measures: list[str],
     clusters: np.ndarray | None,
+    kind: str,
     draws: Draws,
 ) -> list[dict[str, Any]]:
     """A row for each system, preset and measure; ``values``: (system, preset) -> float64 [n, measures]."""
@@ -95,7 +97,7 @@ def _rows(
     if based:
         theirs = np.column_stack([values[run] for run in based])
         bases = np.column_stack([values[system, own[system]] for system, _ in based])
-        compared = compare_columns(theirs, bases, clusters, draws)
+        compared = compare_columns(theirs, bases, clusters, draws, kind=kind)
         keys = [(run, measure) for run in based for measure in measures]
         outcomes = {key: outcome._asdict() for key, outcome in zip(keys, compared, strict=True)}
     rows = []

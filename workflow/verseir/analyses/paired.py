@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from verseir.analyses.clusters import clusters_of
+from verseir.analyses.clusters import cluster_kind, clusters_of
 from verseir.analyses.contrasts import FLAT, NOTHING, Outcome
 from verseir.stats.bootstrap import bootstrap_means, cluster_sums
 from verseir.stats.holm import holm
@@ -57,7 +57,7 @@ class Cell:
     """The outcomes of one query set in one corpus: values float64 [n, m] of n queries in m columns.
 
     ``columns`` maps (mode, system, measure) to its column; ``clusters`` int64 [n] is None where all queries are
-    independent.
+    independent; ``kind`` says what they are, see ``clusters.cluster_kind``.
     """
 
     corpus: str
@@ -66,6 +66,7 @@ class Cell:
     columns: Mapping[tuple[str, str, str], int]
     values: NDArray[np.float64]
     clusters: NDArray[np.int64] | None
+    kind: str = "poem"
 
     def modes(self) -> list[str]:
         """The indexing modes, sorted."""
@@ -87,7 +88,7 @@ class Cell:
         """The cell of some of its queries, by a mask bool [n] or by their indices."""
         ids = np.array(self.query_ids, dtype=object)[chosen].tolist()
         clusters = None if self.clusters is None else independent(self.clusters[chosen])
-        return Cell(self.corpus, self.query_set, ids, self.columns, self.values[chosen], clusters)
+        return Cell(self.corpus, self.query_set, ids, self.columns, self.values[chosen], clusters, self.kind)
 
 
 def independent(clusters: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -114,12 +115,13 @@ def cells(
         wide = named.pivot("column", index="query_id", values="value", sort_columns=True).sort("query_id")
         ids = wide["query_id"].to_list()
         inside = pl.col("query_set") == query_set
-        clusters = clusters_of(ids, queries.filter(inside), qrels.filter(inside))
+        asked = queries.filter(inside)
+        clusters = clusters_of(ids, asked, qrels.filter(inside))
         keys = [(mode, system, measure) for mode, system, measure in (name.split(TAB) for name in wide.columns[1:])]
         # A system that found nothing for a query scores 0, as in all means.
         values = wide.drop("query_id").fill_null(0.0).to_numpy().astype(np.float64)
         columns = {key: j for j, key in enumerate(keys)}
-        yield Cell(str(corpus), str(query_set), ids, columns, values, clusters)
+        yield Cell(str(corpus), str(query_set), ids, columns, values, clusters, cluster_kind(asked))
 
 
 def system_pairs(means: Mapping[str, float], lexical: Collection[str], fusions: Collection[str]) -> list[Pair]:
@@ -155,6 +157,7 @@ def compare_columns(
     clusters: NDArray[np.int64] | None,
     draws: Draws,
     graded: bool = False,
+    kind: str = "poem",
 ) -> list[Outcome]:
     """What ``contrasts.compare`` says of each column of ``a`` and ``b``, with shared draws.
 
@@ -165,6 +168,7 @@ def compare_columns(
         draws: of the intervals and tests.
         graded: whether the values are grades or means of grades. Grades are no hits and misses, though no others than 0
             and 1 may occur: they are never tested as proportions, and a difference that does not vary has no interval.
+        kind: what the clusters are, as ``clusters.cluster_kind`` says: part of the test's name.
     """
     n, m = a.shape
     if n == 0:
@@ -191,7 +195,7 @@ def compare_columns(
         interval = bootstrap_means(difference[:, others], clusters, draws.resamples, draws.seed)
         flipped = sign_flip(difference[:, others], clusters, draws.flips, draws.seed)
         p_t = _paired_t(sums[:, others])
-        suffix = "" if clusters is None else " by poem"
+        suffix = "" if clusters is None else f" by {kind}"
         for k, j in enumerate(others):
             ends = (_end(interval.low[k]), _end(interval.high[k])) if measured[j] else (math.nan, math.nan)
             test = ("exact sign-flip" if flipped.exact[k] else "sign-flip") + suffix

@@ -36,9 +36,10 @@ PUBLISHED = define(
     unique="id",
 )
 
-#: ok: it rounds to what is printed, or the printed relation holds. close: near enough to be another rounding or another
-#: test of the same kind. fail: neither. open: nothing to compare, and the note says why.
-VERDICTS = ("ok", "close", "fail", "open")
+#: ok: it rounds to what is printed, or the printed relation holds. tied: another order of tied documents may give what
+#: is printed. close: near enough to be another rounding or another test of the same kind. fail: none of these. open:
+#: nothing to compare, and the note says why.
+VERDICTS = ("ok", "tied", "close", "fail", "open")
 
 #: What tables hold as shares.
 HUNDREDTHS = ("percent", "points")
@@ -68,6 +69,17 @@ class Printed(NamedTuple):
     relation: str
     value: Decimal
     step: Decimal
+
+
+class Found(NamedTuple):
+    """What a lookup finds: the value, and the lowest and the highest that it could be under another order of ties."""
+
+    value: float
+    bounds: tuple[float, float] | None = None
+
+    def times(self, factor: float) -> Found:
+        """All of it in a unit ``factor`` times smaller."""
+        return Found(self.value * factor, self.bounds and (self.bounds[0] * factor, self.bounds[1] * factor))
 
 
 class _Open(Exception):
@@ -116,6 +128,8 @@ def _schema_fault(error: Any, content: Any, path: Path) -> Fault:
     problem = error.message
     if error.validator == "oneOf":
         problem = "needs either lookup or open"
+    if error.validator == "not":
+        problem = "between stands with none of minus, over, rank and take"
     return Fault(str(path), 0, ".".join(map(str, place)), problem, error.schema.get("description", ""))
 
 
@@ -148,11 +162,13 @@ def published(
                 raise _Open(figure["open"])
             if rebuilt and "unfixed" in figure:
                 raise _Open(figure["unfixed"])
-            computed = _look_up(figure["lookup"], names, tables)
-            computed *= 100 if figure["unit"] in HUNDREDTHS else 1
-            row["computed"] = computed
-            row["difference"] = float(Decimal(repr(computed)) - printed.value)
-            row["verdict"] = verdict(computed, printed, figure["unit"], figure.get("rounding", "half-even"))
+            found = _look_up(figure["lookup"], names, tables).times(100 if figure["unit"] in HUNDREDTHS else 1)
+            row["computed"] = found.value
+            row["difference"] = float(Decimal(repr(found.value)) - printed.value)
+            rounding = figure.get("rounding", "half-even")
+            row["verdict"] = verdict(found.value, printed, figure["unit"], rounding, found.bounds)
+            if row["verdict"] == "tied" and found.bounds:
+                told.insert(0, f"orders of tied documents give {found.bounds[0]:.6g} to {found.bounds[1]:.6g}")
         except _Open as why:
             row["verdict"] = "open"
             told.insert(0, str(why))
@@ -173,9 +189,11 @@ def parse_printed(text: str) -> Printed:
     return Printed(match[1] or "=", value, Decimal(1).scaleb(int(value.as_tuple().exponent)))
 
 
-def verdict(computed: float, printed: Printed, unit: str, rounding: str) -> str:
-    """``ok``, ``close`` or ``fail``: see ``VERDICTS``."""
-    value = Decimal(f"{computed:.12g}")  # free of the noise of binary fractions
+def verdict(
+    computed: float, printed: Printed, unit: str, rounding: str, bounds: tuple[float, float] | None = None
+) -> str:
+    """``ok``, ``tied``, ``close`` or ``fail``: see ``VERDICTS``; ``bounds`` are the ends of what ties leave open."""
+    value = _exact(computed)
     relations = {
         "<": value < printed.value,
         "<=": value <= printed.value,
@@ -189,11 +207,20 @@ def verdict(computed: float, printed: Printed, unit: str, rounding: str) -> str:
         return "ok"
     if rounded(value, printed.step, rounding) == printed.value:
         return "ok"
+    if bounds is not None:
+        low, high = (rounded(_exact(end), printed.step, rounding) for end in bounds)
+        if low <= printed.value <= high:
+            return "tied"
     if unit == "p":
         same_side = (value < LINE) == (printed.value < LINE)
         factor = max(value, printed.value) / min(value, printed.value) if min(value, printed.value) > 0 else None
         return "close" if same_side and factor is not None and factor <= Decimal(str(CLOSE_FACTOR)) else "fail"
     return "close" if unit not in EXACT and gap <= CLOSE_UNITS * printed.step else "fail"
+
+
+def _exact(value: float) -> Decimal:
+    """``value`` free of the noise of binary fractions."""
+    return Decimal(f"{value:.12g}")
 
 
 def rounded(value: Decimal, step: Decimal, rounding: str) -> Decimal:
@@ -203,28 +230,39 @@ def rounded(value: Decimal, step: Decimal, rounding: str) -> Decimal:
     return value.quantize(step, ROUND_HALF_UP if rounding == "half-up" else ROUND_HALF_EVEN)
 
 
-def _look_up(lookup: Mapping[str, Any], names: Mapping[str, str], tables: Mapping[str, pl.DataFrame]) -> float:
+def _look_up(lookup: Mapping[str, Any], names: Mapping[str, str], tables: Mapping[str, pl.DataFrame]) -> Found:
     table = lookup["table"]
     where = _named(lookup["where"], names)
-    rank, minus = _named(lookup.get("rank", {}), names), _named(lookup.get("minus", {}), names)
+    rank, minus, over = (_named(lookup.get(key, {}), names) for key in ("rank", "minus", "over"))
     if table not in tables:
         raise _Open(f"the study makes no table {table}")
     frame = tables[table]
-    for column in (lookup["value"], *where, *rank, *minus):
+    for column in (lookup["value"], *where, *rank, *minus, *over, *lookup.get("between", [])):
         if column not in frame.columns:
             raise _Mistaken(f"the table {table} has no column '{column}'; {closest(column, frame.columns)}")
     rows = _rows(frame, where)
     if lookup.get("take") == "number":
-        return float(len(rows))
+        return Found(float(len(rows)))
     if rows.is_empty():
         raise _Open(f"the study has no such row in its table {table}")
     if "rank" in lookup:
         own, all_values = _one(_rows(rows, rank), lookup), _values(rows, lookup["value"])
-        return 1.0 + sum(value > own for value in all_values)
+        return Found(1.0 + sum(value > own for value in all_values))
     value = _one(rows, lookup)
     if minus:
         value -= _one(_rows(frame, {**where, **minus}), lookup)
-    return value
+    if over:
+        whole = _one(_rows(frame, {**where, **over}), lookup)
+        if whole == 0:
+            raise _Open("not estimable: a share of nothing")
+        value /= whole
+    return Found(value, _bounds(rows, *lookup["between"]) if "between" in lookup else None)
+
+
+def _bounds(rows: pl.DataFrame, low: str, high: str) -> tuple[float, float] | None:
+    """The ends of what the order of tied documents leaves open; None where an end is not known."""
+    lows, highs = _values(rows, low), _values(rows, high)
+    return (min(lows), max(highs)) if lows and highs else None
 
 
 def _named(where: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -268,7 +268,7 @@ def stratum_note(values: NDArray[np.float64], quoting: NDArray[np.bool_], p: flo
 def _pairs(
     cell: Cell, at: dict[str, Any], none: str, compared: list[Compared], draws: Draws, left: str
 ) -> Iterator[dict[str, Any]]:
-    outcomes = compare_columns(*sides(cell, compared), cell.clusters, draws)
+    outcomes = compare_columns(*sides(cell, compared), cell.clusters, draws, kind=cell.kind)
     for (mode, measure, a, b, choice), outcome in zip(compared, outcomes, strict=True):
         place = f"{cell.corpus}/{cell.query_set}/{mode}/{at['threshold']}/{at['stratum']}/{measure}"
         why = outcome.note if cell.query_ids else none

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from verseir.analyses.clusters import cluster_kind
 from verseir.analyses.contrasts import Outcome
 from verseir.analyses.judged import ABOUTNESS, DIGITS, Matrix, by_gaps, empty_places, matrices
 from verseir.analyses.paired import Draws, Pair, compare_columns, independent, notes, tested
@@ -60,17 +61,19 @@ def thematic_contrasts(
             for pair in thematic_pairs(matrix.of(judge, aspect), lexical, fusions)
         ]
         graded = set(rubrics[judge].scale) != {0, 1}
-        for one, n, outcome in _outcomes(matrix, compared, graded, draws):
+        asked = queries.filter(pl.col("query_set") == matrix.query_set)
+        # What clusters here are edits of one theme, unless the queries name their clusters.
+        kind = "cluster" if cluster_kind(asked) == "cluster" else "theme"
+        for one, n, outcome in _outcomes(matrix, compared, graded, kind, draws):
             place = f"{matrix.corpus}/{matrix.query_set}/{matrix.mode}"
             few = f"{n} of {len(matrix.values)} queries have a value of both" if n < len(matrix.values) else ""
             named = {"family": f"thematic/{one.judge}/{place}/{one.aspect}", "corpus": matrix.corpus}
             named |= {"query_set": matrix.query_set, "mode": matrix.mode, "judge": one.judge, "aspect": one.aspect}
-            test = outcome.test.replace("by poem", "by theme")  # what clusters here are edits of one theme
             at = (matrix.corpus, matrix.query_set, matrix.mode, one.judge, one.aspect)
             empty = _shown_apart(one.pair, shares[*at, one.pair.a], shares[*at, one.pair.b])
             note = notes(outcome.note if n else UNJUDGED, few, *empty, one.pair.note)
             named |= {"a": one.pair.a, "b": one.pair.b}
-            rows.append(named | {"n": n} | outcome._asdict() | {"test": test, "note": note})
+            rows.append(named | {"n": n} | outcome._asdict() | {"note": note})
     return tested(rows, THEMATIC_CONTRASTS, THEMATIC_CONTRASTS.unique)
 
 
@@ -118,7 +121,7 @@ def _judged(per_query: pl.DataFrame, queries: pl.DataFrame) -> Iterator[tuple[Ma
 
 
 def _outcomes(
-    matrix: Matrix, compared: list[_Compared], graded: bool, draws: Draws
+    matrix: Matrix, compared: list[_Compared], graded: bool, kind: str, draws: Draws
 ) -> list[tuple[_Compared, int, Outcome]]:
     """Each pair, on how many queries it was compared, and what was found. The same gaps share their draws."""
     if not compared:
@@ -133,6 +136,6 @@ def _outcomes(
     for rows, columns in by_gaps(~np.isnan(a) & ~np.isnan(b)):
         clusters = None if matrix.clusters is None else independent(matrix.clusters[rows])
         first, second = a[rows][:, columns], b[rows][:, columns]
-        outcomes = compare_columns(first, second, clusters, draws, graded)
+        outcomes = compare_columns(first, second, clusters, draws, graded, kind)
         found |= {j: (len(first), outcome) for j, outcome in zip(columns.tolist(), outcomes, strict=True)}
     return [(one, *found[j]) for j, one in enumerate(compared)]

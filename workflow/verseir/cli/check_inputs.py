@@ -11,19 +11,26 @@ import polars as pl
 from verseir.analyses.explanation_audit import read_audit
 from verseir.analyses.published import read_published
 from verseir.atomic import write_text
-from verseir.corpora.anthology import read_anthology
+from verseir.corpora.idiolink import DOCUMENTS, QUERIES
+from verseir.corpora.indexed import bare_modes, keep_faults, modes_of
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
-from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.faults import Fault, InputFaults, UserError
 from verseir.judging.annotations import Judgeable, read_annotations
 from verseir.judging.judgement_files import Pooled, read_scores
 from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
 from verseir.judging.rubrics import Rubric, read_rubric
-from verseir.probes import known_item_probes
-from verseir.queries.chapters import chapter_queries
+from verseir.queries.checks import (
+    chapter_faults,
+    edit_faults,
+    idiom_faults,
+    places_of,
+    probe_faults,
+    stray_edits,
+    unanswered_faults,
+)
 from verseir.queries.load import QuerySet, cross_check, load_query_set
-from verseir.queries.rewrites import limits_of, read_prompts, read_rewrites
 from verseir.systems.sources import require_at_hand
 from verseir.tables import DUPLICATES
 from verseir.written import without_written, written_sources
@@ -33,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpora", required=True, type=json.loads, help="JSON: name -> corpus")
     parser.add_argument("--query-sets", required=True, type=json.loads, help="JSON: name -> query set")
     parser.add_argument("--modes", required=True, type=json.loads, help="JSON: name -> fields")
+    parser.add_argument("--keep", type=json.loads, default={}, help="JSON: mode -> attribute -> values of its poems")
     parser.add_argument("--encoders", type=json.loads, default=[], help="JSON: the dense systems")
     parser.add_argument("--judging", type=json.loads, default={}, help="JSON: judges and sheets")
     parser.add_argument("--published", default="", help="file of printed figures, if the study names one")
@@ -46,12 +54,18 @@ def run(args: argparse.Namespace) -> None:
     corpora = {name: _corpus(name, spec, known_ids, faults) for name, spec in sorted(given_corpora.items())}
     given = {name: spec for name, spec in sorted(args.query_sets.items()) if "path" in spec}
     query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
-    faults += _bare_modes(corpora, args.corpora, args.modes)
+    faults += bare_modes(corpora, args.corpora, args.modes)
     drawn: dict[str, QuerySet | None] = {}
-    faults += _probe_faults(corpora, args.query_sets, drawn)
-    faults += _chapter_faults(corpora, args.corpora, args.query_sets, drawn)
-    faults += _edit_faults(query_sets | drawn, args.query_sets)
-    faults += _stray_edits(query_sets, args.query_sets)
+    faults += idiom_faults(corpora, given_corpora, args.query_sets, drawn)
+    idioms = dict(drawn)
+    faults += probe_faults(corpora, args.query_sets, drawn)
+    faults += chapter_faults(corpora, args.corpora, args.query_sets, drawn)
+    faults += edit_faults(query_sets | drawn, args.query_sets)
+    faults += stray_edits(query_sets | idioms, args.query_sets)
+    places = places_of(args.query_sets, args.corpora, args.modes)
+    indexed = {(name, mode) for name, spec in args.corpora.items() for mode in modes_of(spec, args.modes)}
+    faults += keep_faults(corpora, indexed.union(*places.values()), args.keep)
+    faults += unanswered_faults(corpora, query_sets | drawn, places, args.keep)
     faults += _audit_faults(corpora, args.corpora)
     faults += _judging_faults(corpora, query_sets | drawn, args.query_sets, args.judging)
     faults += _depth_faults(corpora, args.query_sets, args.judging)
@@ -67,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
             faults += cross_check(query_set, searched)
     if faults:
         raise InputFaults(faults)
-    record = _record(args, corpora, query_sets)
+    record = _record(args, corpora, query_sets | idioms)
     write_text(args.output, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     for name, read in record["corpora"].items():
         print(
@@ -151,67 +165,6 @@ def _absence(hub: str, revision: str) -> str:
     except UserError as error:
         return str(error.args[0]).splitlines()[-1].strip().removeprefix("hub: ")
     return ""
-
-
-def _probe_faults(
-    corpora: dict[str, Corpus | None], query_sets: dict, drawn: dict[str, QuerySet | None]
-) -> Iterator[Fault]:
-    """Probes that cannot be drawn from their corpus; those that can go to ``drawn``."""
-    for name, spec in sorted(query_sets.items()):
-        corpus = corpora.get(spec.get("probe", {}).get("corpus", ""))
-        if corpus is not None:
-            try:
-                asked = spec["probe"]
-                drawn[name] = QuerySet(name, *known_item_probes(corpus.poems, asked["n"], asked.get("seed", 0), name))
-            except UserError as error:
-                yield Fault(f"query set {name}", 0, "probe.n", str(error.args[0]), error.hint)
-
-
-def _chapter_faults(
-    corpora: dict[str, Corpus | None], specs: dict, query_sets: dict, drawn: dict[str, QuerySet | None]
-) -> Iterator[Fault]:
-    """Anthologies without chapters that hold a piece of the corpus; the queries of others go to ``drawn``."""
-    for name, spec in sorted(query_sets.items()):
-        corpus = corpora.get(spec.get("chapters", {}).get("corpus", ""))
-        if corpus is not None:
-            try:
-                anthology = read_anthology(corpus.name, specs[corpus.name], Path())
-                found = chapter_queries(name, anthology, corpus.poems["poem_id"])
-                drawn[name] = QuerySet(name, found.queries, found.qrels)
-            except UserError as error:
-                yield Fault(f"query set {name}", 0, "chapters", str(error.args[0]), error.hint)
-
-
-def _edit_faults(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterator[Fault]:
-    """Files of edits that cannot be read, and rewrites of queries that are not there."""
-    for name, spec in sorted(specs.items()):
-        edit = spec.get("edit", {})
-        original = query_sets.get(edit.get("of", ""))
-        try:
-            limits_of(edit, Path())
-            if "prompt" in edit:
-                read_prompts(Path(edit["prompt"]))
-            if "path" in edit and original is not None:
-                read_rewrites(Path(edit["path"]), edit["path"], original.queries["query_id"].to_list())
-        except InputFaults as found:
-            yield from found.faults
-        except UserError as error:
-            yield Fault(f"query set {name}", 0, "edit", str(error.args[0]), error.hint)
-
-
-def _stray_edits(query_sets: dict[str, QuerySet | None], specs: dict) -> Iterator[Fault]:
-    """Edited queries from a file whose originals stand in no set of the study."""
-    if any("probe" in spec or "chapters" in spec for spec in specs.values()):
-        return  # the ids of drawn queries are known when they are drawn
-    others = [read for name, read in query_sets.items() if read is not None and specs[name].get("purpose") != "edited"]
-    known = {query_id for read in others for query_id in read.queries["query_id"]}
-    for name, read in query_sets.items():
-        if read is not None and specs[name].get("purpose") == "edited":
-            for query_id, source in read.queries.select("query_id", "source_query_id").iter_rows():
-                if source not in known:
-                    file, line = read.places[query_id]
-                    problem = f"the query that '{query_id}' edits, '{source}', is in no query set of the study"
-                    yield Fault(file, line, "source_query_id", problem, closest(source or "", known))
 
 
 def _published_faults(path: Path) -> list[Fault]:
@@ -306,24 +259,6 @@ def _explaining_faults(specs: dict) -> Iterator[Fault]:
                 yield Fault(spec["explanations"][source]["prompt"], 0, "", str(error.args[0]), error.hint)
 
 
-def _bare_modes(corpora: dict[str, Corpus | None], specs: dict, modes: dict) -> Iterator[Fault]:
-    """Modes that would index a corpus without any text: their explanations are from a source that it does not have."""
-    for name, corpus in corpora.items():
-        if corpus is None:
-            continue
-        sources = {*corpus.explanations["source"], *written_sources(specs[name])}
-        for mode in sorted(specs[name].get("modes", modes)):
-            wanted = [field.partition(":")[2] for field in modes[mode] if field.startswith("explanation:")]
-            for source in sorted(set(wanted) - sources):
-                yield Fault(
-                    f"corpus {name}",
-                    0,
-                    f"modes.{mode}",
-                    f"the corpus has no explanations from '{source}'; it has {sorted(sources) or 'none'}",
-                    f"name a file at corpora.{name}.explanations.{source}, or its own modes at corpora.{name}.modes",
-                )
-
-
 def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
     """What was read: files with their hashes, and how much of what."""
     files = []
@@ -342,7 +277,7 @@ def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
         },
         "query_sets": {
             name: {"n_queries": len(loaded.queries), "n_judgements": len(loaded.qrels)}
-            for name, loaded in query_sets.items()
+            for name, loaded in sorted(query_sets.items())
         },
     }
 
@@ -350,6 +285,9 @@ def _record(args: argparse.Namespace, corpora: dict, query_sets: dict) -> dict:
 def _paths(args: argparse.Namespace) -> Iterator[Path]:
     for corpus in args.corpora.values():
         named = [corpus.get("path"), corpus.get("sources")]
+        if corpus["adapter"] == "idiolink" and "path" in corpus:
+            split = [Path(corpus["path"]) / name for name in (DOCUMENTS, QUERIES)]
+            named = [path for path in split if path.is_file()]
         given = corpus.get("explanations", {}).values()
         named += [text["prompt"] if isinstance(text, dict) else text for text in given]
         named += corpus.get("audits", {}).values()

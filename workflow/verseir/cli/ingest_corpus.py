@@ -9,7 +9,7 @@ import polars as pl
 from verseir.atomic import write_text
 from verseir.corpora.duplicates import equivalence_classes
 from verseir.corpora.load import load_corpus
-from verseir.tables import DUPLICATES, EXPLANATIONS, POEMS, write_table
+from verseir.tables import ATTRIBUTES, DUPLICATES, EXPLANATIONS, POEMS, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spec", required=True, type=json.loads, help="JSON: the corpus")
     parser.add_argument("--poems", required=True)
     parser.add_argument("--explanations", required=True)
+    parser.add_argument("--attributes", required=True)
     parser.add_argument("--duplicates", required=True)
     parser.add_argument("--audit", required=True)
 
@@ -35,6 +36,7 @@ def run(args: argparse.Namespace) -> None:
     }
     write_table(corpus.poems, args.poems, POEMS)
     write_table(corpus.explanations, args.explanations, EXPLANATIONS)
+    write_table(corpus.attributes, args.attributes, ATTRIBUTES)
     write_table(duplicates, args.duplicates, DUPLICATES)
     write_text(args.audit, json.dumps(audit, indent=1, ensure_ascii=False) + "\n")
     print(f"{args.name}: {audit['n_poems']} poems, {audit['n_verses']} verses, {audit['n_duplicates']} duplicates")

@@ -9,6 +9,8 @@ import polars as pl
 from verseir.costs import Stopwatch
 from verseir.systems.dense import search
 from verseir.systems.identity import Role
+from verseir.systems.query_encoding import QueryEncoding
+from verseir.systems.readings import Reading
 from verseir.systems.stored import stored_vectors
 from verseir.tables import CHUNKS, QUERIES, RUN, read_table, write_table
 
@@ -21,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoding", required=True, help="what the encode step wrote")
     parser.add_argument("--chunks", required=True)
     parser.add_argument("--queries", required=True)
+    parser.add_argument("--query-encoding", required=True, type=json.loads, help="JSON: how the queries are read")
     parser.add_argument("--depth", required=True, type=int)
     parser.add_argument("--output", required=True)
     parser.add_argument("--cost", required=True)
@@ -30,7 +33,8 @@ def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("search", args.corpus, args.system)
     chunks = read_table(args.chunks, CHUNKS).filter(pl.col("text") != "")
     queries = read_table(args.queries, QUERIES)
-    texts: dict[Role, list[str]] = {"document": chunks["text"].to_list(), "query": queries["text"].to_list()}
+    readings = QueryEncoding(**args.query_encoding).readings(args.entry, queries["text"].to_list(), queries["span"])
+    texts: dict[Role, list[str] | list[Reading]] = {"document": chunks["text"].to_list(), "query": readings}
     vectors = stored_vectors(args.entry, Path(args.encoding), texts)
     run = search(
         queries["query_id"].to_list(),

@@ -12,7 +12,7 @@ from verseir.tables import Table, read_table, write_table
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", required=True)
-    parser.add_argument("--query-sets", required=True, nargs="+")
+    parser.add_argument("--query-sets", required=True, nargs="*")
     parser.add_argument("--wording", required=True, nargs="*")
     parser.add_argument("--indexed", required=True, nargs="*")
     parser.add_argument("--proximity", nargs="*", default=[])

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the system, with `tune`")
     parser.add_argument("--chunks", required=True)
     parser.add_argument("--queries", required=True)
-    parser.add_argument("--qrels", required=True, help="of the poems that the mode indexes")
+    parser.add_argument("--qrels", required=True)
     parser.add_argument("--reads", choices=sorted(READS), default="text", help="what is searched for of a query")
     parser.add_argument("--depth", required=True, type=int)
     parser.add_argument("--output", required=True)
@@ -29,13 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("tune", args.corpus, args.system)
     chunks, queries = read_table(args.chunks, CHUNKS), read_table(args.queries, QUERIES)
+    qrels = read_table(args.qrels, QRELS).join(chunks, on="poem_id", how="semi")  # of the poems that the mode indexes
     tuning = tune(
         args.entry,
         chunks,
         tokens_of(chunks["text"], args.entry),
         queries["query_id"].to_list(),
         tokens_of(searched_texts(queries, args.reads), args.entry),
-        read_table(args.qrels, QRELS),
+        qrels,
         args.depth,
     )
     best = tuning.best

@@ -56,6 +56,7 @@ def _check(record: Record) -> Iterator[Fault]:
             )
     texts = [text for verse in record.verses for text in verse if text]
     named = [(name, value) for name in TEXT_FIELDS if (value := getattr(record, name))]
+    named += [(name, value) for name, value in record.attributes.items() if name not in TEXT_FIELDS]
     explained = [text for by_verse in record.explanations.values() for text in by_verse.values()]
     # One search over everything; only a hit is looked at more closely.
     if FORBIDDEN.search("".join([*texts, *(value for _, value in named)])):

@@ -8,17 +8,17 @@ belongs to no verse and is passed over.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from verseir.arabic import tokenize
 from verseir.corpora.fields import new_record
 from verseir.corpora.hub import source_file
+from verseir.corpora.json_array import read_json_array
 from verseir.corpora.layout import pair
 from verseir.corpora.model import PartlyRead, Record, Verse
 from verseir.faults import Fault
-from verseir.rows import Row, json_type, read_json_lines, read_utf8
+from verseir.rows import Row, json_type, read_json_lines
 
 #: Name of the explanations that come with the data set.
 SOURCE = "fof"
@@ -34,7 +34,8 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
     faults: list[Fault] = []
     records: list[Record] = []
     known_ids = set()
-    for row in _rows(path, label, faults):
+    rows, complete = _rows(path, label, faults)
+    for row in rows:
         if row.values.get("id") in excluded:
             continue
         before = len(faults)
@@ -44,72 +45,22 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
             if len(faults) == before:
                 records.append(record)
     if faults:
-        raise PartlyRead(faults, records, known_ids)
+        raise PartlyRead(faults, records, known_ids, complete)
     return records
 
 
-def _rows(path: Path, label: str, faults: list[Fault]) -> list[Row]:
+def _rows(path: Path, label: str, faults: list[Fault]) -> tuple[list[Row], bool]:
+    """The records of a file, and whether all of it was read."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         import polars as pl
 
-        return [Row(number, values) for number, values in enumerate(pl.read_parquet(path).iter_rows(named=True), 1)]
-    return read_json_lines(path, label, faults) if suffix == ".jsonl" else _json_array(path, label, faults)
-
-
-def _json_array(path: Path, label: str, faults: list[Fault]) -> list[Row]:
-    """The objects of a JSON array, each with the line that it begins on."""
-    text = read_utf8(path, label, faults)
-    if not text:
-        return []
-    rows: list[Row] = []
-    decoder = json.JSONDecoder()
-    at, line, counted = _skip(text, 0, " \t\r\n"), 1, 0
-    if text[at : at + 1] != "[":
-        faults.append(
-            Fault(label, 1, "", "is not a JSON array of records", "a file of one record a line ends in .jsonl")
-        )
-        return []
-    at = _skip(text, at + 1, " \t\r\n")
-    while text[at : at + 1] not in ("]", ""):
-        line += text.count("\n", counted, at)
-        counted = at
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except RecursionError:
-            faults.append(Fault(label, line, "", "is nested too deeply", "records after it were not read"))
-            return rows
-        except json.JSONDecodeError as error:
-            faults.append(
-                Fault(label, error.lineno, "", f"is not valid JSON: {error.msg}", "records after it were not read")
-            )
-            return rows
-        if isinstance(value, dict):
-            rows.append(Row(line, value))
-        else:
-            faults.append(
-                Fault(label, line, "", f"is {json_type(value)}, expected an object", "one object for each poem")
-            )
-        at = _skip(text, at, " \t\r\n")
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1, " \t\r\n")
-        elif text[at : at + 1] not in ("]", ""):
-            problem = "expected a comma or the end of the array after a record"
-            faults.append(Fault(label, text.count("\n", 0, at) + 1, "", problem, "records after it were not read"))
-            return rows
-    if at >= len(text):
-        faults.append(
-            Fault(label, text.count("\n") + 1, "", "the array has no end: the file is cut off", "fetch it again")
-        )
-    elif _skip(text, at + 1, " \t\r\n") < len(text):
-        faults.append(Fault(label, text.count("\n", 0, at) + 1, "", "something follows the end of the array"))
-    return rows
-
-
-def _skip(text: str, at: int, blanks: str) -> int:
-    while at < len(text) and text[at] in blanks:
-        at += 1
-    return at
+        named = pl.read_parquet(path).iter_rows(named=True)
+        return [Row(number, values) for number, values in enumerate(named, 1)], True
+    if suffix == ".jsonl":
+        return read_json_lines(path, label, faults), True
+    rows, complete = read_json_array(path, label, faults, "a file of one record a line ends in .jsonl")
+    return [row for _, row in rows], complete
 
 
 def _record(row: Row, label: str, faults: list[Fault]) -> Record | None:

@@ -2,37 +2,84 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from verseir.faults import UserError
+from verseir.faults import UserError, closest
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def is_pinned(hub: dict[str, Any]) -> bool:
-    """Whether the spec names a commit (40 hexadecimal digits), not a branch or tag, which can move."""
-    return bool(_COMMIT.fullmatch(str(hub.get("revision") or "")))
+def is_pinned(hub: Mapping[str, Any], name: str | None = None) -> bool:
+    """Whether the spec says what the file ``name`` of the hub (``file`` when None) holds.
+
+    It does by a commit (40 hexadecimal digits), not by a branch or tag, which can move; or by the sha256 of the file.
+    """
+    named = (name or hub.get("file")) in (hub.get("sha256") or {})
+    return named or bool(_COMMIT.fullmatch(str(hub.get("revision") or "")))
 
 
-def source_file(spec: dict[str, Any], base: Path) -> tuple[Path, str]:
+def unpinned(spec: Mapping[str, Any], base: Path, name: str | None = None) -> list[str]:
+    """A warning where the file of ``source_file`` is of the hub and can change there; else nothing."""
+    hub = spec.get("hub")
+    if not hub or is_pinned(hub, name):
+        return []
+    commit = resolved_revision(source_file(spec, base, name)[0])
+    return [f"hub data set '{hub['id']}' is unpinned: revision '{hub.get('revision') or 'main'}' is now {commit}"]
+
+
+def source_file(spec: Mapping[str, Any], base: Path, name: str | None = None) -> tuple[Path, str]:
     """The file to read for ``spec`` and the name to call it by in messages.
 
-    A ``path`` starts from ``base``. A ``hub`` entry (``id``, ``revision``, ``file``) is downloaded into the hub's
-    cache, or found there.
+    A ``path`` starts from ``base``. A ``hub`` entry (``id``, ``file``, perhaps ``revision`` and ``sha256`` of the file
+    by its name) is downloaded into the hub's cache, or found there. With ``name``, ``path`` is a folder that holds the
+    file of that name, and so is ``folder`` of a ``hub`` entry (the data set itself where it is empty or absent).
 
-    Raises UserError when a hub file can be had neither from the cache nor from the network.
+    Raises UserError when a hub file can be had neither from the cache nor from the network, or when it is not the one
+    that ``sha256`` pins.
     """
-    if spec.get("hub"):
-        hub = spec["hub"]
-        return fetch(hub), f"{hub['id']}@{hub.get('revision') or 'main'}/{hub['file']}"
+    if hub := spec.get("hub"):
+        found = {**hub, "file": _hub_file(hub, name)}
+        path, label = fetch(found), f"{hub['id']}@{hub.get('revision') or 'main'}/{found['file']}"
+        if wanted := (hub.get("sha256") or {}).get(name or hub.get("file")):
+            _check_content(path, label, wanted)
+        return path, label
     if not spec.get("path"):
         raise UserError("a corpus names neither a 'path' nor a 'hub' data set", hint="path: poems.jsonl")
-    return base / spec["path"], str(spec["path"])
+    path, label = base / spec["path"], str(spec["path"])
+    return (path / name, f"{label.rstrip('/')}/{name}") if name else (path, label)
 
 
-def fetch(hub: dict[str, Any]) -> Path:
+def _hub_file(hub: Mapping[str, Any], name: str | None) -> str:
+    """The file within a data set."""
+    if name is not None:
+        if "file" in hub:
+            raise UserError(
+                f"hub data set '{hub['id']}': the adapter reads a folder, not one 'file'", "hub.folder: test"
+            )
+        folder = str(hub.get("folder") or "").strip("/")
+        return f"{folder}/{name}" if folder else name
+    if not hub.get("file"):
+        raise UserError(f"hub data set '{hub['id']}': no 'file' is named", hint="hub.file: data/poems.json")
+    for other in sorted(set(hub.get("sha256") or {}) - {hub["file"]}):
+        raise UserError(f"hub.sha256 pins '{other}', which is not read", closest(other, [hub["file"]]))
+    return str(hub["file"])
+
+
+def _check_content(path: Path, label: str, wanted: str) -> None:
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != wanted.lower():
+        raise UserError(
+            f"{label} is not the file that the study pins: its sha256 is {found}, expected {wanted} ({path})",
+            "the data set has changed, or the copy is damaged: name the revision that holds the file, hub.revision, or "
+            "look at what changed and give the new sha256",
+        )
+
+
+def fetch(hub: Mapping[str, Any]) -> Path:
     """The local copy of one file of a hub data set; see ``source_file``. Nothing but this file is downloaded."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError

@@ -3,8 +3,8 @@
 ``{"poem_id": "...", "title": ..., "poet": ..., "era": ..., "meter": ..., "genre": ..., "verses": ..., "source":
 ...}``. ``verses`` has one of three shapes, the same in the whole file: a list of ``[first, second]`` (``[first]`` or a
 null for a verse of one hemistich); a list of texts, one a verse; one text, one verse a line. In the last two a mark
-parts the hemistichs (see ``layout``). ``explanations`` may hold ``{source: [text or null for each verse]}``. Other
-fields are passed over.
+parts the hemistichs (see ``layout``). ``explanations`` may hold ``{source: [text or null for each verse]}``. The
+fields that the spec names in ``attributes`` are kept as they are; others are passed over.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.corpora import layout
+from verseir.corpora.attributes import absent_columns, attributes_of
 from verseir.corpora.fields import VerseSplitter, new_record
 from verseir.corpora.hub import source_file
 from verseir.corpora.model import PartlyRead, Record
@@ -29,6 +30,8 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
     rows = rename(read_json_lines(path, label, faults), spec.get("columns") or {}, label, faults)
     splitter = VerseSplitter(spec, label)
     shapes = _Shapes(label, faults)
+    attributes = spec.get("attributes") or []
+    faults += absent_columns(rows, attributes, label)
     read_records: list[Record] = []
     known_ids = set()
     for row in rows:
@@ -38,6 +41,7 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         if record is None:
             continue
         known_ids.add(record.poem_id)
+        record.attributes = attributes_of(row, attributes, label, faults)
         verses: Any = row.values.get("verses")
         if shape == "pairs":
             record.verses = [layout.pair(verse) for verse in verses]

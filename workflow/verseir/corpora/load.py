@@ -7,12 +7,20 @@ from typing import Any
 
 import polars as pl
 
-from verseir.corpora import anthology, fannorflop, jsonl, openiti, tabular
+from verseir.corpora import anthology, fannorflop, idiolink, jsonl, openiti, tabular
 from verseir.corpora.canonical import canonical_era, canonical_meter, unknown_names
 from verseir.corpora.checks import check_records
 from verseir.corpora.explanations import add_explanations
-from verseir.corpora.hub import is_pinned, resolved_revision, source_file
-from verseir.corpora.model import Adapter, Corpus, PartlyRead, Record, explanations_frame, poems_frame
+from verseir.corpora.hub import unpinned
+from verseir.corpora.model import (
+    Adapter,
+    Corpus,
+    PartlyRead,
+    Record,
+    attributes_frame,
+    explanations_frame,
+    poems_frame,
+)
 from verseir.corpora.sampling import sample
 from verseir.faults import Fault, InputFaults, UserError, closest
 
@@ -20,16 +28,19 @@ ADAPTERS: dict[str, Adapter] = {
     "anthology": anthology.read,
     "csv": tabular.read,
     "fannorflop": fannorflop.read,
+    "idiolink": idiolink.read,
     "jsonl": jsonl.read,
     "openiti": openiti.read,
 }
+#: The adapters whose files have columns of any name, so that a spec can name ``attributes``.
+WITH_COLUMNS = ("csv", "jsonl")
 
 
 def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     """The corpus that ``spec`` describes; relative paths in it start from ``base``.
 
     Raises PartlyRead with all faults of the corpus and its explanations at once; UserError when a hub file cannot be
-    had.
+    had or is not the one that the spec pins.
     """
     if spec.get("adapter") not in ADAPTERS:
         raise UserError(
@@ -43,11 +54,14 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     try:
         records = ADAPTERS[spec["adapter"]]({**spec, "name": name}, base)  # some ids begin with the name
     except PartlyRead as error:
-        records, faults, known_ids = error.records, error.faults, error.known_ids
+        records, faults, known_ids, readable = error.records, error.faults, error.known_ids, error.complete
     except InputFaults as error:
         records, faults, readable = [], error.faults, False
     faults = [*faults, *check_records(records)]
-    warnings = _unpinned(spec, base)
+    warnings = unpinned(spec, base, idiolink.DOCUMENTS if spec["adapter"] == "idiolink" else None)
+    if "attributes" in spec and spec["adapter"] not in WITH_COLUMNS:
+        problem = f"the adapter {spec['adapter']} reads no columns that could be named"
+        faults.append(Fault(f"corpus '{name}'", 0, "attributes", problem, "take it out"))
     if readable:
         more, joined = add_explanations(records, spec.get("explanations") or {}, base, known_ids)
         faults += more
@@ -62,15 +76,7 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     except UserError as error:
         raise InputFaults([Fault(f"corpus '{name}'", 0, "sample", error.args[0], error.hint)]) from error
     warnings += unknown_names(poems["meter"], poems["era"])
-    return Corpus(name, poems, _explanations(records, poems), tuple(warnings))
-
-
-def _unpinned(spec: dict[str, Any], base: Path) -> list[str]:
-    hub = spec.get("hub")
-    if not hub or is_pinned(hub):
-        return []
-    commit = resolved_revision(source_file(spec, base)[0])
-    return [f"hub data set '{hub['id']}' is unpinned: revision '{hub.get('revision') or 'main'}' is now {commit}"]
+    return Corpus(name, poems, _explanations(records, poems), tuple(warnings), _attributes(records, poems))
 
 
 def _poem(record: Record, language: str | None) -> dict[str, Any]:
@@ -98,5 +104,17 @@ def _explanations(records: list[Record], poems: pl.DataFrame) -> pl.DataFrame:
             if record.poem_id in kept
             for source, texts in record.explanations.items()
             for index, text in texts.items()
+        ]
+    )
+
+
+def _attributes(records: list[Record], poems: pl.DataFrame) -> pl.DataFrame:
+    kept = set(poems["poem_id"])
+    return attributes_frame(
+        [
+            (record.poem_id, attribute, value)
+            for record in records
+            if record.poem_id in kept
+            for attribute, value in record.attributes.items()
         ]
     )

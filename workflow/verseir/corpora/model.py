@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from verseir.faults import Fault, InputFaults
-from verseir.tables import EXPLANATIONS, POEMS
+from verseir.tables import ATTRIBUTES, EXPLANATIONS, POEMS
 
 #: A verse (bayt) as its hemistichs; ``second`` is None for a verse of one hemistich.
 Verse = tuple[str, str | None]
@@ -21,6 +21,7 @@ class Record:
     """One poem as an adapter read it: names as spelt in the source, and the place to name in a fault.
 
     ``explanations`` maps the source of an explanation (``fof``, ``ai`` ...) to {verse index from 0: text}.
+    ``attributes`` are what else the source says of the poem, by the name that the source has for it.
     ``era_order`` is given only by a source that knows it better than the name of the era does (a year of death);
     ``line`` is the line, row or record number in ``file``, counted from 1; 0 where there is none.
     """
@@ -35,6 +36,7 @@ class Record:
     language: str | None = None
     source: str | None = None
     explanations: dict[str, dict[int, str]] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
     era_order: int | None = None
     file: str = ""
     line: int = 0
@@ -46,12 +48,16 @@ TEXT_FIELDS = ("title", "poet", "era", "meter", "genre", "language", "source")
 
 @dataclass(frozen=True)
 class Corpus:
-    """A loaded, validated corpus. ``poems`` is in the order of ``poem_id`` (bytewise); ``warnings`` are for the log."""
+    """A loaded, validated corpus: POEMS, EXPLANATIONS and ATTRIBUTES frames; ``warnings`` are for the log.
+
+    Each frame is in the order of ``poem_id`` (bytewise).
+    """
 
     name: str
     poems: pl.DataFrame
     explanations: pl.DataFrame
     warnings: tuple[str, ...] = ()
+    attributes: pl.DataFrame = field(default_factory=lambda: attributes_frame([]))
 
 
 #: ``read(spec, base)``: the spec of a corpus and the folder that its relative paths start from. An adapter that finds
@@ -87,3 +93,8 @@ def poems_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
 def explanations_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """An EXPLANATIONS frame of ``rows``, in the order of poem, source and verse."""
     return pl.DataFrame(rows, schema=dict(EXPLANATIONS.columns)).sort("poem_id", "source", "verse_index")
+
+
+def attributes_frame(rows: list[tuple[str, str, str]]) -> pl.DataFrame:
+    """An ATTRIBUTES frame of ``rows`` (poem_id, attribute, value), in the order of poem and attribute."""
+    return pl.DataFrame(rows, schema=dict(ATTRIBUTES.columns), orient="row").sort("poem_id", "attribute")

@@ -4,7 +4,8 @@ Either a row is a poem, its verses in the cell ``verses``, one a line (or parted
 a row is a verse, in the cell ``verse`` or the cells ``first`` and ``second``, with the poem's id and fields repeated
 on each of its rows (a field may be left blank after the first). Rows of verses are in the order of the file, or of
 ``verse_index`` where there is such a column. Hemistichs in one cell are parted by a mark (see ``layout``). A column
-``explanation:NAME`` in a table of verses holds the explanations of source NAME. Other columns are passed over.
+``explanation:NAME`` in a table of verses holds the explanations of source NAME. The columns that the spec names in
+``attributes`` are kept as they are; others are passed over.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.corpora import layout
+from verseir.corpora.attributes import absent_columns, attributes_of
 from verseir.corpora.fields import VerseSplitter, new_record
 from verseir.corpora.hub import source_file
 from verseir.corpora.model import TEXT_FIELDS, PartlyRead, Record
@@ -39,6 +41,7 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         if not faults:
             faults.append(Fault(label, 1, "", "has no rows below the header", "one row for each poem or verse"))
         raise PartlyRead(faults, [])
+    faults += absent_columns(rows, spec.get("attributes") or [], label)
     reader = _read_poems if layouts == ["verses"] else _read_verses
     records = reader(rows, spec, label, faults)
     if faults:
@@ -53,6 +56,7 @@ def _read_poems(rows: list[Row], spec: dict[str, Any], label: str, faults: list[
     records = []
     for row in rows:
         if record := new_record(row, label, faults):
+            record.attributes = attributes_of(row, spec.get("attributes") or [], label, faults)
             splitter.add(record, layout.split_poem(row.values["verses"], spec.get("verse_separator")))
             records.append(record)
     splitter.split(faults)
@@ -72,6 +76,9 @@ def _read_verses(rows: list[Row], spec: dict[str, Any], label: str, faults: list
     for record in records:
         verses = _in_order(poems[record.poem_id], label, faults)
         _fill_fields(record, verses, label, faults)
+        for name in spec.get("attributes") or []:
+            if value := _value(verses, name, label, faults):
+                record.attributes[name] = value
         if "verse" in verses[0].values:
             splitter.add(record, [row.values["verse"] for row in verses], [row.line for row in verses])
         else:
@@ -106,14 +113,17 @@ def _in_order(rows: list[Row], label: str, faults: list[Fault]) -> list[Row]:
 
 
 def _fill_fields(record: Record, rows: list[Row], label: str, faults: list[Fault]) -> None:
-    """Take each field from the first row of the poem that has it; rows that disagree are a fault."""
     for name in TEXT_FIELDS:
-        said = [(row.values[name].strip(), row.line) for row in rows if row.values.get(name, "").strip()]
-        if not said:
-            continue
-        setattr(record, name, said[0][0])
-        for value, line in said[1:]:
-            if value != said[0][0]:
-                problem = f"is '{value}', but '{said[0][0]}' on line {said[0][1]} of the same poem"
-                faults.append(Fault(label, line, name, problem, "give all rows of a poem the same value"))
-                break
+        if value := _value(rows, name, label, faults):
+            setattr(record, name, value)
+
+
+def _value(rows: list[Row], name: str, label: str, faults: list[Fault]) -> str | None:
+    """The value of a column in the first row of a poem that has one; rows that disagree are a fault."""
+    said = [(row.values[name].strip(), row.line) for row in rows if row.values.get(name, "").strip()]
+    for value, line in said[1:]:
+        if value != said[0][0]:
+            problem = f"is '{value}', but '{said[0][0]}' on line {said[0][1]} of the same poem"
+            faults.append(Fault(label, line, name, problem, "give all rows of a poem the same value"))
+            break
+    return said[0][0] if said else None

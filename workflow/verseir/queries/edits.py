@@ -48,6 +48,7 @@ class Original:
     poem_id: str
     verses: Sequence[Mapping[str, str | None]]
     targets: tuple[tuple[str, ...], ...]
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def part_originals(
             row["poem_id"],
             verses_of[row["poem_id"]],
             tuple(tokens_of[poem_id] for poem_id in targets[query_id]),
+            query["cluster"],
         )
         (found.quoting if row["longest_run"] >= threshold else found.other).append(original)
     return found
@@ -236,6 +238,7 @@ def edited_set(
             "source_query_id": source.query_id,
             "edit": edit,
             "span": made[source.query_id][1],
+            "cluster": source.cluster,
         }
         for source in sources
         if source.query_id in made

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from verseir.corpora.attributes import absent_columns, attributes_of
 from verseir.faults import Fault, InputFaults, UserError, closest
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import Judgement, read_qrels, relevant_of
 from verseir.rows import FORBIDDEN, Row, first_forbidden, json_type, read_rows, rename
-from verseir.tables import QRELS, QUERIES
+from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES
 
 #: How the judgements of a set come about. Only queries that are judged later may have no relevant poem.
 JUDGED = ("now", "later")
 
-_OPTIONAL = ("source_query_id", "edit", "span")
+_OPTIONAL = ("source_query_id", "edit", "span", "cluster")
+
+
+def query_attributes(rows: Iterable[tuple[str, str, str]] = ()) -> pl.DataFrame:
+    """A QUERY_ATTRIBUTES frame of ``rows`` (query_id, attribute, value), in the order of query and attribute."""
+    frame = pl.DataFrame(list(rows), schema=dict(QUERY_ATTRIBUTES.columns), orient="row")
+    return frame.sort("query_id", "attribute")
 
 
 @dataclass(frozen=True)
 class QuerySet:
-    """Queries that share a purpose and a source of relevance; both frames are in the order of their ids."""
+    """Queries that share a purpose and a source of relevance; the frames are in the order of their ids."""
 
     name: str
     queries: pl.DataFrame
@@ -35,16 +42,19 @@ class QuerySet:
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict, repr=False)
     #: Where each judgement was read, by (query_id, poem_id).
     judgement_places: Mapping[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
+    #: QUERY_ATTRIBUTES.
+    attributes: pl.DataFrame = field(default_factory=query_attributes, repr=False)
 
 
 def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     """The query set that ``spec`` describes; relative paths in it start from ``base``.
 
     The file (JSON Lines, CSV or TSV) has rows ``query_id``, ``text`` and perhaps ``register`` (else that of the spec),
-    ``span``, ``edit``, ``source_query_id`` and ``relevant``: one poem_id, a list of them, or {poem_id: grade}; in a
-    table, ids parted by blanks. Or the judgements are in the file ``qrels`` (see ``judgements``). Other fields are
-    passed over. ``columns`` renames fields (ours to the file's); ``filter`` {field: value} takes only the rows that
-    have these values; ``binary`` makes every grade above 0 a 1.
+    ``span``, ``edit``, ``source_query_id``, ``cluster`` (queries that share one are not independent) and ``relevant``:
+    one poem_id, a list of them, or {poem_id: grade}; in a table, ids parted by blanks. Or the judgements are in the
+    file ``qrels`` (see ``judgements``). Other fields are passed over, but for those that ``attributes`` names.
+    ``columns`` renames fields (ours to the file's); ``filter`` {field: value} takes only the rows that have these
+    values; ``binary`` makes every grade above 0 a 1.
 
     Raises InputFaults with all faults at once. What only the corpora can tell is left to ``cross_check``.
     """
@@ -53,6 +63,8 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     faults: list[Fault] = []
     rows = rename(read_rows(base / label, label, faults), spec.get("columns") or {}, label, faults)
     rows = _filtered(rows, spec.get("filter") or {}, label, faults)
+    kept = spec.get("attributes") or []
+    faults += absent_columns(rows, kept, label)
     _check_names(rows, [] if spec.get("qrels") else ["relevant"], label, faults)
     if spec.get("register") is not None and spec["register"] not in REGISTERS:
         raise UserError(
@@ -63,6 +75,7 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     queries: dict[str, dict[str, Any]] = {}
     places: dict[str, tuple[str, int]] = {}
     judgements: list[Judgement] = []
+    attributes: list[tuple[str, str, str]] = []
     for row in rows:
         query = _query(row, spec.get("register"), label, faults)
         if query is None:
@@ -74,6 +87,7 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
             continue
         queries[query_id] = query | {"query_set": name}
         places[query_id] = (label, row.line)
+        attributes += [(query_id, *pair) for pair in _attributes(row, kept, label, faults).items()]
         judgements += relevant_of(query_id, row, label, faults)
     if spec.get("qrels"):
         if judgements:
@@ -99,7 +113,16 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
         spec.get("judged", "now"),
         places,
         {(j.query_id, j.poem_id): (j.file, j.line) for j in judgements},
+        query_attributes(attributes),
     )
+
+
+def _attributes(row: Row, names: list[str], label: str, faults: list[Fault]) -> dict[str, str]:
+    found = attributes_of(row, names, label, faults)
+    for name, value in found.items():
+        if code := first_forbidden([value]):
+            faults.append(Fault(label, row.line, name, f"holds the character {code}", "take it out"))
+    return found
 
 
 def _check_names(rows: list[Row], wanted: list[str], label: str, faults: list[Fault]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 from verseir.analyses.acceptability import ACCEPTABILITY
 from verseir.analyses.annotators import ANNOTATOR_AGREEMENT, ANNOTATOR_CONTRASTS, HUMAN_JUDGE
 from verseir.analyses.augmentation import AUGMENTATION, AUGMENTATION_BY_QUOTATION
+from verseir.analyses.confusion import CONFUSION
 from verseir.analyses.dissociation import DISSOCIATION, RANK_MOVES
 from verseir.analyses.duplicate_folding import DUPLICATE_FOLDING
 from verseir.analyses.edited import EDIT_LENGTHS, EDITS
@@ -19,6 +20,8 @@ from verseir.analyses.era_trend import ERA_TREND
 from verseir.analyses.explanation_audit import EXPLANATION_AUDIT
 from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBSETS
 from verseir.analyses.gold_poems import GOLD_POEMS
+from verseir.analyses.idiom_data import IDIOM_DATA
+from verseir.analyses.idiom_overlap import IDIOM_OVERLAP
 from verseir.analyses.judge_agreement import JUDGE_AGREEMENT, JUDGE_ORDERS
 from verseir.analyses.mechanism import MECHANISM, MECHANISM_SUMMARY
 from verseir.analyses.mixed_model import MIXED_MODEL, MIXED_MODEL_FIT, MIXED_MODEL_TESTS
@@ -29,14 +32,18 @@ from verseir.analyses.poet_frequency import POET_FREQUENCY
 from verseir.analyses.published import PUBLISHED
 from verseir.analyses.quotation import QUOTATION, QUOTATION_PAIRS, QUOTATION_SLOPES
 from verseir.analyses.quoted_spans import QUOTED_SPANS, SPAN_SUCCESS
+from verseir.analyses.settings import SETTING_CONTRASTS
+from verseir.analyses.strata import STRATA
+from verseir.analyses.string_match import STRING_MATCH
+from verseir.analyses.subjects import SUBJECTS
 from verseir.analyses.thematic_scores import POOL_COVERAGE, THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.analyses.variance_shares import VARIANCE_SHARES
 from verseir.judging.judgements import JUDGING
-from verseir.report import checks, deployment, evidence, thematic, wording
+from verseir.report import checks, deployment, evidence, idiom_settings, idioms, settings, thematic, wording
 from verseir.report.panel import Panel
-from verseir.report.spoken import analysed_measures, signals
+from verseir.report.spoken import analysed_measures, compares_settings, has_strata, idiom_sets, signals
 from verseir.report.wording import Scope
-from verseir.tables import Table, read_table
+from verseir.tables import LEADERBOARD, Table, read_table
 
 #: The tables that panels are made from.
 TABLES: tuple[Table, ...] = (
@@ -85,6 +92,15 @@ JUDGED: tuple[Table, ...] = (
     THEMATIC_CONTRASTS,
     THEMATIC_MEANS,
 )
+#: Those of studies of an idiom benchmark.
+IDIOMS: tuple[Table, ...] = (
+    CONFUSION,
+    IDIOM_DATA,
+    IDIOM_OVERLAP,
+    LEADERBOARD,
+    STRING_MATCH,
+    SUBJECTS,
+)
 
 
 def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
@@ -96,8 +112,12 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         systems: the registry's entries, by system.
     """
     folder, asked = results / "tables", study["analyses"]
-    judging = study.get("judging")
+    judging, about_idioms = study.get("judging"), idiom_sets(study)
     wanted = TABLES + (JUDGED if judging else ())
+    if about_idioms:
+        wanted += IDIOMS + ((STRATA,) if has_strata(study) else ())
+    if compares_settings(study):
+        wanted += (SETTING_CONTRASTS,)
     tables = {table.name: read_table(folder / f"{table.name}.csv", table) for table in wanted}
     if "published" in asked:
         tables[PUBLISHED.name] = read_table(folder / f"{PUBLISHED.name}.csv", PUBLISHED)
@@ -111,6 +131,8 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") == "edited"),
     )
     found = [
+        *(_idioms(tables, scope, about_idioms) if about_idioms else []),
+        settings.settings(tables, scope, about_idioms),
         wording.spectrum(tables, scope),
         wording.quotation(tables, scope),
         wording.edits(tables, scope),
@@ -129,6 +151,15 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     panels = [panel for panel in found if panel is not None]
     rebuilt = study["analyses"].get("published", {}).get("rebuilt", False)
     return sorted(panels, key=lambda panel: rebuilt and panel.id != "published")  # a stable sort
+
+
+def _idioms(tables: Mapping[str, pl.DataFrame], scope: Scope, query_sets: Sequence[str]) -> list[Panel | None]:
+    return [
+        idioms.idioms(tables, scope, query_sets),
+        idioms.confusion(tables, scope, query_sets),
+        idiom_settings.settings(tables, scope, query_sets),
+        idiom_settings.data(tables),
+    ]
 
 
 def _judged(tables: Mapping[str, pl.DataFrame], scope: Scope, judging: Mapping[str, Any]) -> list[Panel | None]:

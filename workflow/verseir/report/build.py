@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from verseir.analyses.settings import SETTING_CONTRASTS
 from verseir.faults import UserError
 from verseir.formats import count, quantity
 from verseir.orders import mode_order, register_order
@@ -18,7 +19,7 @@ from verseir.report.effects import Cells
 from verseir.report.figure import inline_svg
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
-from verseir.report.spoken import main_measures, shown_sets, signals, synthetic_sets
+from verseir.report.spoken import compares_settings, main_measures, shown_sets, signals, synthetic_sets
 from verseir.report.standings import Standing, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
 
@@ -55,6 +56,9 @@ def report_context(results: Path) -> dict[str, Any]:
     # Edited sets are compared with the sets that they are made from, in a part of their own.
     for name in ("leaderboard", "registers", "ties"):
         tables[name] = tables[name].filter(pl.col("query_set").is_in(shown_sets(study)))
+    if compares_settings(study):
+        path = results / "tables" / f"{SETTING_CONTRASTS.name}.csv"
+        tables[SETTING_CONTRASTS.name] = read_table(path, SETTING_CONTRASTS)
     leaderboard, contrasts = tables["leaderboard"], tables["contrasts"]
     if leaderboard.is_empty():
         raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study searches at least one query set")

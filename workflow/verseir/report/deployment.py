@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from verseir.analyses.dissociation import PLACE, judged_measure
+from verseir.analyses.published import VERDICTS
 from verseir.formats import count, known, listing, number, p_phrase, p_value, quantity, signed
 from verseir.report.panel import Column, Panel, empty, grid, notes, ordered, p, places, text, value, whole
 from verseir.report.remarks import ends, remark
@@ -203,9 +204,11 @@ def _moved(row: Mapping[str, Any]) -> Cell:
 
 
 def _computed(row: Mapping[str, Any]) -> str:
-    """A computed figure in the form of its unit."""
-    form = {"p": p_value, "count": quantity, "rank": quantity, "place": quantity}.get(row["unit"], number)
-    return form(row["computed"]) if row["computed"] is not None else "none"
+    """A computed figure in the form of its unit, with no fewer decimals than are printed."""
+    if row["computed"] is None:
+        return "none"
+    form = {"p": p_value, "count": quantity, "rank": quantity, "place": quantity}.get(row["unit"])
+    return form(row["computed"]) if form else number(row["computed"], max(3, len(row["published"].partition(".")[2])))
 
 
 def published(tables: Tables) -> Panel | None:
@@ -214,7 +217,7 @@ def published(tables: Tables) -> Panel | None:
         return None
     frame = tables["published"]
     counts = dict(frame["verdict"].value_counts().iter_rows())
-    told = [f"{counts[verdict]} {verdict}" for verdict in ("ok", "close", "fail", "open") if verdict in counts]
+    told = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict in counts]
     table = grid(
         frame,
         "Published against computed",
@@ -228,10 +231,14 @@ def published(tables: Tables) -> Panel | None:
             notes(frame),
         ],
     )
+    lede = (
+        "Tied: what is printed is among the values that other orders of tied documents give, so a rule for ties that "
+        "is not stated can make the difference."
+    )
     return Panel(
         "published",
         "Published against computed",
-        "",
+        lede if "tied" in counts else "",
         [f"Of {count(len(frame), 'printed figure')}: {listing(told)}."],
         [table],
         ["published"],

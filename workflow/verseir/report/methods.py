@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from verseir.formats import listing
+from verseir.report.spoken import idiom_sets
 
 #: Packages that a reader asks for first; all are in the manifest.
 NAMED = ("bm25s", "numpy", "polars", "scipy", "statsmodels", "sentence-transformers", "torch", "ir_measures")
@@ -31,6 +32,16 @@ MODELS = (
     "exploratory."
 )
 
+IDIOMS = (
+    "To a literal query the literal uses of its idiom are relevant, to any other query the idiomatic uses, "
+    "simplifications and senses of it; what is relevant is counted among what is indexed. The queries of one idiom "
+    "share what is relevant to them, so idioms are resampled and flipped whole. Finding the words of an idiom is "
+    "reckoned and not run: the exact expectation of a measure when the texts that match come first and the others "
+    "after them, both in random order. A text matches as annotated when its own idiom is that of the query and stands "
+    "in it, in whatever form and use, and verbatim when it holds the query’s span. By shared subject, every text with "
+    "the subject of the query counts as relevant."
+)
+
 
 def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, str]]:
     """(heading, sentences) in the order of the work."""
@@ -38,9 +49,10 @@ def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> 
     found = [
         ("Indexing and ranking", _ranking(study)),
         ("Measures and intervals", _measures(study)),
-        ("Tests", _tests(study, tables["contrasts"])),
+        ("Tests", _tests(study, [tables[name] for name in ("contrasts", "setting_contrasts") if name in tables])),
         ("Shared wording and edits", _wording(study)),
         ("What results depend on", _dependence(study)),
+        ("Idioms", IDIOMS if idiom_sets(study) else ""),
         ("Models", MODELS),
         ("Judges and people", _judging(study)),
         ("What is called what", _verdicts()),
@@ -91,11 +103,12 @@ def _measures(study: Mapping[str, Any]) -> str:
     )
 
 
-def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
-    if contrasts.is_empty():
+def _tests(study: Mapping[str, Any], contrasts: Sequence[pl.DataFrame]) -> str:
+    used = {test for frame in contrasts for test in frame["test"]}
+    if not used:
         return "No differences were tested in this study."
     families = [
-        f"{family['family']} (every system against "
+        f"{family['family']} (every {family.get('of', 'systems').removesuffix('s').replace('_', ' ')} against "
         f"{'the best one' if family['baseline'] == 'best' else family['baseline']}; "
         f"{listing(family.get('measures', []))}"
         + (
@@ -106,7 +119,6 @@ def _tests(study: Mapping[str, Any], contrasts: pl.DataFrame) -> str:
         + ")"
         for family in study["contrasts"]
     ]
-    used = set(contrasts["test"])
     parts = [f"Declared famil{'y' if len(families) == 1 else 'ies'} of tests: {listing(families)}."]
     if any("mcnemar" in test.lower() for test in used):
         parts.append(

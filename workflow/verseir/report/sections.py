@@ -24,7 +24,7 @@ from verseir.orders import mode_order
 from verseir.report import effects
 from verseir.report.effects import Cells
 from verseir.report.silent import silent_measures
-from verseir.report.spoken import synthetic_sets
+from verseir.report.spoken import idiom_sets, synthetic_sets
 from verseir.report.standings import NOT_SEPARATED, Standing
 
 #: Shares of texts or tokens from here on are marked in the table of what the encoders saw.
@@ -318,10 +318,11 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
     systems = sorted(set(leaderboard["system"]))
     poems = {audit["corpus"]: audit.get("n_poems", 0) for audit in audits}
     corpora = [
-        f"{name} ({count(poems[name], 'poem')})" if poems.get(name) else name for name in sorted(study["corpora"])
+        f"{name} ({count(poems[name], _text(study, name))})" if poems.get(name) else name
+        for name in sorted(_searched(study))
     ]
     sets, synthetic = [], synthetic_sets(study)
-    for name in sorted(study["query_sets"]):
+    for name in sorted(name for name, spec in study["query_sets"].items() if spec["corpora"]):
         n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=None)
         purpose = study["query_sets"][name].get("purpose", name)
         if name in synthetic:
@@ -331,10 +332,9 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
     modes = sorted(set(leaderboard["mode"]), key=mode_order)
     who = f"do {len(systems)} systems ({listing(systems)})" if len(systems) > 1 else f"does {systems[0]}"
     told = [
-        f"How well {who} find poems, and how far does the answer depend on what the query remembers of the poem’s "
-        "wording and on which text is indexed?",
+        _question(who, study),
         f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
-        f"Indexed: {listing([_mode(name, study['modes']) for name in modes])}.",
+        f"Indexed: {listing([_mode(name, study) for name in modes])}.",
     ]
     base = study["analyses"]["base_mode"]
     bare = sorted(name for name, corpus in study["corpora"].items() if base not in corpus.get("modes", [base]))
@@ -351,6 +351,30 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
     return told
 
 
+def _searched(study: Mapping[str, Any]) -> set[str]:
+    """The corpora that query sets are searched in: others are there to choose parameters on, or to be counted."""
+    return {corpus for spec in study["query_sets"].values() for corpus in spec["corpora"]}
+
+
+def _text(study: Mapping[str, Any], corpus: str) -> str:
+    """What a text of a corpus is called."""
+    return "document" if study["corpora"][corpus].get("adapter") == "idiolink" else "poem"
+
+
+def _question(who: str, study: Mapping[str, Any]) -> str:
+    """What the study asks of its systems: of idioms where all its queries are of an idiom benchmark."""
+    searched = {name for name, spec in study["query_sets"].items() if spec["corpora"]}
+    if searched and searched <= set(idiom_sets(study)):
+        return (
+            f"How well {who} find texts that mean what a query means by an idiom, and how far is that more than "
+            "finding its words?"
+        )
+    return (
+        f"How well {who} find poems, and how far does the answer depend on what the query remembers of the poem’s "
+        "wording and on which text is indexed?"
+    )
+
+
 def _size(n: int | None, query_set: Mapping[str, Any]) -> list[str]:
     """How many queries of a set were measured, of those that stand for themselves."""
     if n is None:
@@ -358,6 +382,10 @@ def _size(n: int | None, query_set: Mapping[str, Any]) -> list[str]:
     return [count(n, "query", "queries") if n else "none with a relevant poem"]
 
 
-def _mode(name: str, modes: Mapping[str, Sequence[str]]) -> str:
-    fields = [field.replace("explanation:", "explanations of source ") for field in modes.get(name, [])]
-    return name if not fields or fields == [name] else f"{name} ({listing(fields)})"
+def _mode(name: str, study: Mapping[str, Any]) -> str:
+    """A mode with the fields that it indexes, and of which poems, where that is not all that its name says."""
+    fields = [field.replace("explanation:", "explanations of source ") for field in study["modes"].get(name, [])]
+    kept = study.get("keep", {}).get(name, {})
+    poems = [f"{attribute} {listing(values)} alone" for attribute, values in sorted(kept.items())]
+    told = [*([listing(fields)] if fields and fields != [name] else []), *poems]
+    return f"{name} ({'; '.join(told)})" if told else name

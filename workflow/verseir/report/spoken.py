@@ -50,3 +50,28 @@ def signals(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 def shown_sets(study: Mapping[str, Any]) -> list[str]:
     """Names of the query sets that stand for themselves, sorted: the edited ones are compared with their sources."""
     return sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") != "edited")
+
+
+#: The ways in which a query of an idiom benchmark is read, in the order in which they are shown.
+VIEWS = ("sentence", "span", "instruction_sentence", "instruction_span")
+
+
+def idiom_sets(study: Mapping[str, Any]) -> list[str]:
+    """Names of the searched query sets of idiom benchmarks: by how their queries are read, then by name."""
+    found = {name: spec for name, spec in study["query_sets"].items() if "idioms" in spec and spec["corpora"]}
+
+    def place(name: str) -> tuple[int, str]:
+        view = found[name].get("encoding", {}).get("view", VIEWS[0])
+        return (VIEWS.index(view) if view in VIEWS else len(VIEWS), name)
+
+    return sorted(found, key=place)
+
+
+def compares_settings(study: Mapping[str, Any]) -> bool:
+    """Whether the study declares a family of tests between query sets or between modes."""
+    return any(family.get("of", "systems") != "systems" for family in study.get("contrasts", []))
+
+
+def has_strata(study: Mapping[str, Any]) -> bool:
+    """Whether means are given by attributes of queries."""
+    return any(spec.get("strata") and spec["corpora"] for spec in study["query_sets"].values())

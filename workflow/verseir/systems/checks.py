@@ -67,7 +67,19 @@ def require_sound(encoder: Encoder, sample_texts: list[str]) -> list[Check]:
     Raises:
         UserError: a hard check fails; the message lists all that do.
     """
-    checks = self_check(encoder, sample_texts)
+    return _required(encoder, self_check(encoder, sample_texts))
+
+
+def require_view(encoder: Encoder, view: str, readings: Sequence[Reading]) -> list[Check]:
+    """The checks of ``view_checks``.
+
+    Raises:
+        UserError: one of them fails, or the encoder cannot pool what the view asks for.
+    """
+    return _required(encoder, view_checks(encoder, view, readings))
+
+
+def _required(encoder: Encoder, checks: list[Check]) -> list[Check]:
     failed = [check for check in checks if check.hard and not check.ok]
     if failed:
         lines = "".join(f"\n  - {check.name}: {check.observed}" for check in failed)

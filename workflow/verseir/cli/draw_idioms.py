@@ -1,0 +1,35 @@
+"""Take the queries that come with an idiom benchmark, judged by the use that they make of their idiom."""
+
+import argparse
+import json
+from pathlib import Path
+
+from verseir.corpora.hub import unpinned
+from verseir.corpora.idiolink import QUERIES as FILE
+from verseir.corpora.idiolink import read_queries
+from verseir.queries.idioms import idiom_queries
+from verseir.tables import ATTRIBUTES, POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, read_table, write_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", required=True, help="the query set")
+    parser.add_argument("--corpus", required=True, help="name of the corpus that the queries come with")
+    parser.add_argument("--spec", required=True, type=json.loads, help="JSON: the corpus")
+    parser.add_argument("--poems", required=True, help="POEMS of the corpus, as it was sampled")
+    parser.add_argument("--corpus-attributes", required=True, help="ATTRIBUTES of the corpus")
+    parser.add_argument("--queries", required=True)
+    parser.add_argument("--qrels", required=True)
+    parser.add_argument("--attributes", required=True)
+
+
+def run(args: argparse.Namespace) -> None:
+    items = read_queries(args.spec, Path())
+    documents, attributes = read_table(args.poems, POEMS)["poem_id"], read_table(args.corpus_attributes, ATTRIBUTES)
+    drawn = idiom_queries(args.name, args.corpus, items, attributes, documents)
+    write_table(drawn.queries, args.queries, QUERIES)
+    write_table(drawn.qrels, args.qrels, QRELS)
+    write_table(drawn.attributes, args.attributes, QUERY_ATTRIBUTES)
+    n_idioms = drawn.queries["cluster"].n_unique()
+    print(f"{args.name}: {len(drawn.queries)} queries of {n_idioms} idioms, {len(drawn.qrels)} judgements")
+    for warning in (*unpinned(args.spec, Path(), FILE), *drawn.warnings):
+        print(f"warning: {args.name}: {warning}")
