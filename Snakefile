@@ -28,6 +28,7 @@ include: "workflow/rules/publish.smk"
 include: "workflow/rules/idiom_pages.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/exchange.smk"
 
 
 rule all:

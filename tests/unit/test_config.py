@@ -57,7 +57,7 @@ def test_every_shipped_study_is_valid_alone(path):
         ({"modes": {"verse": ["prose"]}}, "'prose' is not allowed"),
         ({"query_sets": {"q": {"path": "q.jsonl"}}}, "'corpora' is a required property"),
         ({"query_sets": {"q": {"corpora": ["other"], "path": "q.jsonl"}}}, "unknown corpus 'other'"),
-        ({"query_sets": {"q": {"corpora": ["c"]}}}, "exactly one of path, probe, chapters, idioms, edit"),
+        ({"query_sets": {"q": {"corpora": ["c"]}}}, "exactly one of path, probe, chapters, idioms, beir, poetry, edit"),
         ({"corpora": {"c": {"adapter": "jsonl"}}}, "exactly one of path, hub, sources"),
         ({"corpora": {"c": {"adapter": "jsonl", "path": "c", "modes": ["prose"]}}}, "unknown mode 'prose'"),
         ({"contrasts": [{"family": "f", "baseline": "use-m3"}]}, "unknown system 'use-m3'"),

@@ -161,6 +161,6 @@ def test_an_absent_file_is_one_fault(tmp_path: Path) -> None:
 
 
 def test_unknown_adapter() -> None:
-    assert sorted(ADAPTERS) == ["anthology", "csv", "fannorflop", "idiolink", "jsonl", "openiti"]
+    assert sorted(ADAPTERS) == ["anthology", "beir", "csv", "fannorflop", "idiolink", "jsonl", "openiti", "poetrymteb"]
     with pytest.raises(UserError, match="did you mean 'jsonl'"):
         load_corpus("garden", {"adapter": "json", "path": "poems.jsonl"}, FIXTURES)

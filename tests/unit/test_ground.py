@@ -132,7 +132,10 @@ def test_a_cross_has_every_run_once():
     assert str(Run("c", "m", "q", "s.1").path("runs")) == "runs/c/m/q/s.1.parquet"
     files = [str(path) for path in cost_files(cross, "costs")]
     assert "costs/encode_texts/x/d.json" in files
-    assert "costs/index_bm25/y/m/s/untuned.json" in files
+    assert "costs/index_bm25/y/m/s/untuned/whole.json" in files
+    within = [str(path) for path in cost_files(cross | {"within": {"b": "language"}}, "costs")]
+    assert set(within) - set(files) == {f"costs/index_bm25/{name}/m/s/untuned/within-language.json" for name in "xy"}
+    assert set(files) - set(within) == {"costs/index_bm25/y/m/s/untuned/whole.json"}  # only b is searched in y
 
 
 def test_code_of_a_verb_is_what_it_imports_and_no_more():
@@ -153,7 +156,7 @@ def test_imports_point_downwards():
     floors = {
         0: "arabic atomic code config config_reference costs encoding_faults faults layout manifest orders"
         " formats judging_faults palette rows study study_faults tables written yaml_files",
-        1: "corpora queries chunks systems ranking measures fusion trec ties probes overlap counts kept",
+        1: "corpora queries chunks systems ranking measures fusion trec exchange ties probes overlap counts kept",
         2: "stats judging",
         3: "analyses",
         4: "cli report figures typeset",

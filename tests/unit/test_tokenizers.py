@@ -1,9 +1,13 @@
 """How BM25 splits texts."""
 
+import unicodedata
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from verseir.arabic.tokens import tokenize
-from verseir.systems.tokenizers import english_words, tokens_of
+from verseir.systems.tokenizers import english_words, tokens_of, words_by_script
 
 
 @pytest.mark.parametrize(
@@ -25,3 +29,119 @@ def test_an_entry_names_the_way():
     texts = ["It's a قَلْب", "x-y"]
     assert tokens_of(texts, {"tokens": "any-script", "text": "full"}) == [tokenize(text, "full") for text in texts]
     assert tokens_of(texts, {"tokens": "words", "text": "light"}) == [["it's", "a", "قلب"], ["x", "y"]]
+
+
+#: A sentence in the script of each language of PoetryMTEB, written for this test, and its tokens under ``full``.
+SENTENCES = {
+    "ARA": ("القَمَرُ فوقَ البحرِ، والليلُ طويلٌ", "القمر فوق البحر والليل طويل"),
+    "BEN": ("নদীর ধারে বাড়ি, উত্\u200dসবের রাত।", "নদীর ধারে বাড়ি উৎসবের রাত"),
+    "BUL": ("Луната изгря над морето.", "луната изгря над морето"),
+    "CES": ("Měsíc svítí, řeka šumí!", "měsíc svítí řeka šumí"),
+    "DEU": ("Die Straße schläft; Über dem Fluß", "die strasse schläft über dem fluss"),
+    "ENG": ("The moon’s light — ﬁve ships", "the moon s light five ships"),
+    "FAS": ("شب می\u200cرود و ماه می‌تابد", "شب ميرود و ماه ميتابد"),
+    "FRA": ("L’été s'en va où ça ?", "l été s en va où ça"),
+    "HIN": ("ज़िन्दगी का चाँद, नदी के पार।", "जिंदगी का चांद नदी के पार"),
+    "HUN": ("Őszi éj, hűvös szél", "őszi éj hűvös szél"),
+    "ITA": ("Perché il mare è più blu", "perché il mare è più blu"),
+    "JPN": ("月が海に、ﾀﾜｰは赤い", "月が が海 海に タワ ワー ーは は赤 赤い"),
+    "KOR": ("달이 바다 위에 떴다, 밤", "달이 바다 위에 떴다 밤"),
+    "NOR": ("Månen står over sjøen Æ", "månen står over sjøen æ"),
+    "PAN": ("ਚੰਨ ਦਰਿਆ ਉੱਤੇ, ਸ਼ਾਮ ਨੂੰ।", "ਚੰਨ ਦਰਿਆ ਉੱਤੇ ਸ\u0a3cਾਮ ਨੂੰ"),
+    "POR": ("A canção do coração não dorme", "a canção do coração não dorme"),
+    "RUS": ("Ёлка и МОРЕ", "ёлка и море"),
+    "SLV": ("Češnja čaka žerjave", "češnja čaka žerjave"),
+    "SPA": ("¿Dónde está el año?", "dónde está el año"),
+    "TEL": ("చంద్రుడు సముద్రం మీద, క్షణం", "చంద్రుడు సముద్రం మీద క్షణం"),
+    "TUR": ("ISLIK çalan IŞIK, ince İz", "islik çalan işik ince i\u0307z"),
+    "URD": ("چاند دریا کے اوپر ہے", "چاند دريا كے اوپر هے"),
+    "VIE": ("Trăng sáng trên biển, đêm dài", "trăng sáng trên biển đêm dài"),
+    "ZHO": ("月在海上，夜長。舟", "月在 在海 海上 夜長 舟"),
+}
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_sentences_in_the_scripts_of_24_languages(language):
+    text, tokens = SENTENCES[language]
+    assert words_by_script(text, "full") == [unicodedata.normalize("NFC", token) for token in tokens.split()]
+    assert len(SENTENCES) == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("東京タワー2024年", ["東京", "京タ", "タワ", "ワー", "2024", "年"]),  # one run, then digits part it
+        ("한국abc 시", ["한국", "abc", "시"]),
+        ("人々 ここゝ 〇二", ["人々", "ここ", "こゝ", "〇二"]),
+        ("カ\u3099ﾊﾞｽ", ["ガバ", "バス"]),
+        ("\U00020bb7野家", ["\U00020bb7野", "野家"]),
+        ("漢\ufe00字 e\u0301", ["漢字", "é"]),
+        ("한", ["한"]),  # decomposed
+        ("हिन्दी हिंदी हिँदी", ["हिंदी"] * 3),
+        ("क़लम \u0958लम कलम ऩ", ["कलम", "कलम", "कलम", "न"]),
+        ("क्\u200dष क्\u200cष क्ष", ["क्ष"] * 3),
+        ("ড় \u09dc ড র\u200d্যাব", ["ড\u09bc", "ড\u09bc", "ড", "র্যাব"]),
+        ("ന്\u200d ൻ ന്", ["ൻ", "ൻ", "ന്"]),
+        ("\u093c । ॥", []),
+        ("...", []),
+    ],
+)
+def test_tokens_go_by_the_script(text, tokens):
+    assert words_by_script(text, "full") == tokens
+
+
+def test_the_preset_is_that_of_the_words():
+    assert words_by_script("الليلُ Night ﾀﾜ", "raw") == ["الليلُ", "Night", "ﾀﾜ"]
+    assert words_by_script("الليلُ Night ﾀﾜ", "light") == ["الليل", "Night", "タワ"]
+
+
+#: Letters, marks, signs and joiners of all scripts at once.
+SOME = (
+    "aßİıÉe\u0301\u0308ابتى\u064eـ\u200c\u200d\u00a0 \n.،'१-2٣漢字ひらカﾀﾞー々〇한글\u1112\u1161\u11ab\u3099\u302a\ufe00"
+    "कनर\u093c\u094d\u0901\u0902\u0958\u0929িড\u09bcত\u09cdৎ\u09dcਸ\u0a3cਾన్ന\u0d4d\U00020bb7"
+)
+TEXTS = st.one_of(st.text(st.sampled_from(SOME), max_size=30), st.text(max_size=30))
+PRESETS = st.sampled_from(["raw", "light", "full"])
+
+
+@given(TEXTS)
+def test_tokens_of_tokens_are_the_same(text):
+    tokens = words_by_script(text, "full")
+    assert words_by_script(" ".join(tokens), "full") == tokens
+    assert all(token and not set(token) & set(" \n\u200c\u200d") for token in tokens)
+
+
+@given(TEXTS, PRESETS)
+def test_every_letter_of_the_words_is_in_a_token(text, preset):
+    plain = [word for word in tokenize(text, preset) if not any(0x900 <= ord(char) < 0xE00 for char in word)]
+    found = set("".join(words_by_script(" ".join(plain), preset)))
+    assert found == set("".join(plain))
+
+
+@given(TEXTS, TEXTS, PRESETS)
+def test_a_blank_parts_tokens(one, other, preset):
+    if "ـ" not in one + other:  # a tatweel may join two halves of a word
+        parts = words_by_script(one, preset) + words_by_script(other, preset)
+        assert words_by_script(f"{one}\n{other}", preset) == parts
+
+
+@given(TEXTS)
+def test_canonically_equivalent_texts_have_the_same_tokens(text):
+    for form in ("NFC", "NFD"):
+        assert words_by_script(unicodedata.normalize(form, text), "full") == words_by_script(text, "full")
+
+
+@given(st.text(st.sampled_from("漢字ひらカナ한글"), min_size=2, max_size=20))
+def test_characters_without_blanks_are_counted_in_pairs(text):
+    tokens = words_by_script(text, "full")
+    assert tokens == [text[i : i + 2] for i in range(len(text) - 1)]
+
+
+@given(st.text(st.sampled_from("abcdéßжλשابت1"), max_size=20), PRESETS)
+def test_words_of_other_scripts_are_those_of_any_script(text, preset):
+    assert words_by_script(text, preset) == tokenize(text, preset)
+
+
+def test_equal_tokens_are_one_object():
+    first, second = tokens_of(["кот", "кот " * 3], {"tokens": "multilingual", "text": "full"})
+    assert all(token is first[0] for token in second)

@@ -4,6 +4,24 @@
 VALIDATED = sorted({tuple(place) for name in study.query_sets if (place := study.validation(name))})
 
 
+SCOPES = {scope_of(attribute): attribute for attribute in map(study.within, study.query_sets)}
+
+
+def files_within(attribute, corpus="", query_set=""):
+    """The files that say which poems a query is searched among, by the options that name them; none for all poems."""
+    of_poems = {part: f"{RESULTS}/corpora/{corpus}/{part}.parquet" for part in ("poems", "attributes") if corpus}
+    if query_set:
+        of_poems["query-attributes"] = f"{RESULTS}/queries/{study.attributed(query_set)}.attributes.parquet"
+    return of_poems if attribute else {}
+
+
+def options_within(attribute, corpus="", query_set=""):
+    """The options of a verb that searches or indexes within an attribute; none for all poems."""
+    named = files_within(attribute, corpus, query_set)
+    options = [word for option, path in named.items() for word in (f"--{option}", path)]
+    return ["--within", attribute, *options] if attribute else []
+
+
 def reads(query_set):
     """What a lexical system searches for of each query: its text, or its span alone."""
     return "span" if study.encoding_of(query_set)["view"] == "span" else "text"
@@ -23,6 +41,7 @@ rule tune_bm25:
         chunks=rules.make_chunks.output,
         queries=f"{RESULTS}/queries/{{query_set}}.parquet",
         qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+        within=lambda w: list(files_within(study.within(w.query_set), w.corpus, w.query_set).values()),
         code=code("tune_bm25"),
     output:
         tuned=f"{RESULTS}/tuning/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.json",
@@ -38,6 +57,7 @@ rule tune_bm25:
     params:
         entry=lambda w: system_entry(w.system),
         reads=lambda w: reads(w.query_set),
+        within=lambda w: options_within(study.within(w.query_set), w.corpus, w.query_set),
         depth=study.spec["depth"],
     message:
         "Tuning {wildcards.system} on {wildcards.query_set} in {wildcards.corpus}, mode {wildcards.mode}"
@@ -45,36 +65,39 @@ rule tune_bm25:
         "python -m verseir tune_bm25 --corpus {wildcards.corpus:q} --mode {wildcards.mode:q}"
         " --query-set {wildcards.query_set:q} --system {wildcards.system:q} --entry {params.entry:q}"
         " --chunks {input.chunks:q} --queries {input.queries:q} --qrels {input.qrels:q} --reads {params.reads}"
-        " --depth {params.depth} --output {output.tuned:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " {params.within:q} --depth {params.depth} --output {output.tuned:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
 rule index_bm25:
-    """Index the chunks of one corpus and mode for BM25, with fixed parameters or with those that tuning chose."""
+    """Index the chunks of one corpus and mode for BM25: all together, or those of each value of an attribute apart."""
     input:
         chunks=rules.make_chunks.output,
         tuned=parameters_of,
+        within=lambda w: list(files_within(SCOPES[w.scope], w.corpus).values()),
         code=code("index_bm25"),
     output:
-        index=[f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{file}" for file in BM25_FILES],
-        cost=f"{RESULTS}/costs/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}.json",
+        index=[f"{RESULTS}/indexes/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{{scope}}/{file}" for file in BM25_FILES],
+        cost=f"{RESULTS}/costs/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{{scope}}.json",
     log:
-        f"{RESULTS}/logs/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}.log",
+        f"{RESULTS}/logs/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{{scope}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}.tsv"
+        f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{{scope}}.tsv"
     wildcard_constraints:
         system=one_of(study.searched_kind("bm25")),
         tuned_on=one_of([UNTUNED, *(query_set for _, query_set in VALIDATED)]),
+        scope=one_of(SCOPES),
     conda:
         "../../envs/core.yaml"
     params:
         entry=lambda w: system_entry(w.system),
         folder=lambda w, output: str(Path(output.index[0]).parent),
+        within=lambda w: options_within(SCOPES[w.scope], w.corpus),
     message:
         "Indexing {wildcards.corpus}, mode {wildcards.mode}, for {wildcards.system}"
     shell:
         "python -m verseir index_bm25 --corpus {wildcards.corpus:q} --system {wildcards.system:q} --entry {params.entry:q}"
-        " --tuned {input.tuned:q} --chunks {input.chunks:q} --output {params.folder:q} --cost {output.cost:q}"
-        " 2>&1 | tee {log:q}"
+        " --tuned {input.tuned:q} --chunks {input.chunks:q} {params.within:q} --output {params.folder:q}"
+        " --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
 rule encode_texts:

@@ -1,5 +1,7 @@
 # Inputs: checked together, then read into the tables of the study.
 
+from verseir.corpora.poetrymteb import Setting, files_read
+
 
 def files_of(corpus):
     """The files of this machine that a corpus is read from: those named, and all in a folder that is named."""
@@ -9,14 +11,30 @@ def files_of(corpus):
     if spec["adapter"] == "idiolink" and "path" in spec:
         there = [Path(spec["path"]) / name for name in ("indexes.json", "queries.json")]
         return [str(path) for path in there if path.is_file()]
+    if spec["adapter"] == "poetrymteb":
+        return [*map(str, files_read(spec, Path())), *filter(None, [spec.get("counts")])]
+    if spec["adapter"] == "beir" and "path" in spec:
+        return beir_files(corpus, "corpus.jsonl")
     for path in filter(None, named):
         folder = Path(path)
         files += map(str, filter(Path.is_file, folder.rglob("*"))) if folder.is_dir() else [path]
     return sorted(files)
 
 
+def beir_files(corpus, *names):
+    """The files of these names, plain or packed, of a data set in the format of BEIR: those that are there."""
+    folder = Path(study.spec["corpora"][corpus].get("path", ""))
+    return [str(path) for name in names for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
+
+
 def query_files_of(query_set):
     spec = study.spec["query_sets"][query_set]
+    if "poetry" in spec:
+        home = study.spec["corpora"][spec["poetry"]["corpus"]]
+        asked = Setting(*(spec["poetry"][key] for key in ("aspect", "scope", "split")))
+        return [*map(str, files_read(home, Path(), [asked])), *filter(None, [home.get("counts")])]
+    if "beir" in spec:
+        return beir_files(beir_home(query_set), "queries.jsonl", f"qrels/{spec['beir']['split']}.tsv")
     return [path for path in (spec.get("path"), spec.get("qrels")) if path]
 
 
@@ -31,6 +49,20 @@ def input_files():
 given_query_sets = [name for name in study.query_sets if "path" in study.spec["query_sets"][name]]
 chapter_query_sets = [name for name in study.query_sets if "chapters" in study.spec["query_sets"][name]]
 drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["query_sets"][name]]
+
+
+graded_query_sets = [name for name in study.query_sets if "poetry" in study.spec["query_sets"][name]]
+beir_query_sets = [name for name in study.query_sets if "beir" in study.spec["query_sets"][name]]
+
+
+def asked_of(query_set):
+    """Which setting of which benchmark of poetry a query set is."""
+    return study.spec["query_sets"][query_set]["poetry"]
+
+
+def beir_home(query_set):
+    """The corpus that the queries of a data set in the format of BEIR come with."""
+    return study.spec["query_sets"][query_set]["beir"]["corpus"]
 
 
 def chapters_of(query_set):
@@ -193,6 +225,67 @@ rule draw_idioms:
     shell:
         "python -m verseir draw_idioms --name {wildcards.query_set:q} --corpus {params.corpus:q} --spec {params.spec:q}"
         " --poems {input.poems:q} --corpus-attributes {input.corpus_attributes:q} --queries {output.queries:q}"
+        " --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
+
+
+rule draw_beir:
+    """The queries and judgements of one split of a data set in the format of BEIR."""
+    input:
+        files=lambda w: query_files_of(w.query_set),
+        documents=lambda w: files_of(beir_home(w.query_set)),
+        poems=lambda w: f"{RESULTS}/corpora/{beir_home(w.query_set)}/poems.parquet",
+        code=code("draw_beir"),
+    output:
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+        attributes=f"{RESULTS}/queries/{{query_set}}.attributes.parquet",
+    log:
+        f"{RESULTS}/logs/draw_beir/{{query_set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/draw_beir/{{query_set}}.tsv"
+    wildcard_constraints:
+        query_set=one_of(beir_query_sets),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        spec=lambda w: query_spec(w.query_set),
+        corpus_spec=lambda w: corpus_spec(beir_home(w.query_set)),
+    message:
+        "Reading the queries of the query set {wildcards.query_set}"
+    shell:
+        "python -m verseir draw_beir --name {wildcards.query_set:q} --spec {params.spec:q}"
+        " --corpus-spec {params.corpus_spec:q} --poems {input.poems:q} --queries {output.queries:q}"
+        " --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
+
+
+rule draw_poetry:
+    """The queries of one setting of a benchmark of poetry, with their grades."""
+    input:
+        files=lambda w: query_files_of(w.query_set),
+        poems=lambda w: f"{RESULTS}/corpora/{asked_of(w.query_set)['corpus']}/poems.parquet",
+        code=code("draw_poetry"),
+    output:
+        queries=f"{RESULTS}/queries/{{query_set}}.parquet",
+        qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
+        attributes=f"{RESULTS}/queries/{{query_set}}.attributes.parquet",
+    log:
+        f"{RESULTS}/logs/draw_poetry/{{query_set}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/draw_poetry/{{query_set}}.tsv"
+    wildcard_constraints:
+        query_set=one_of(graded_query_sets),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        spec=lambda w: corpus_spec(asked_of(w.query_set)["corpus"]),
+        aspect=lambda w: asked_of(w.query_set)["aspect"],
+        scope=lambda w: asked_of(w.query_set)["scope"],
+        split=lambda w: asked_of(w.query_set)["split"],
+    message:
+        "Reading the query set {wildcards.query_set}"
+    shell:
+        "python -m verseir draw_poetry --name {wildcards.query_set:q} --spec {params.spec:q} --aspect {params.aspect}"
+        " --scope {params.scope} --split {params.split} --poems {input.poems:q} --queries {output.queries:q}"
         " --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
 
 

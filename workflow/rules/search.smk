@@ -20,8 +20,10 @@ rule search_bm25:
             mode=w.mode,
             system=w.system,
             tuned_on=study.tuned_on(w.system, w.query_set),
+            scope=scope_of(study.within(w.query_set)),
         ),
         queries=QUERIES,
+        within=lambda w: list(files_within(study.within(w.query_set), query_set=w.query_set).values()),
         code=code("search_bm25"),
     output:
         run=RUN,
@@ -39,13 +41,14 @@ rule search_bm25:
         entry=lambda w: system_entry(w.system),
         folder=lambda w, input: str(Path(input.index[0]).parent),
         reads=lambda w: reads(w.query_set),
+        within=lambda w: options_within(study.within(w.query_set), query_set=w.query_set),
         depth=study.spec["depth"],
     message:
         "Searching {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, with {wildcards.system}"
     shell:
         "python -m verseir search_bm25 --threads {threads} --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
         " --entry {params.entry:q} --index {params.folder:q} --queries {input.queries:q} --reads {params.reads}"
-        " --depth {params.depth} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " {params.within:q} --depth {params.depth} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
 rule search_dense:
@@ -54,6 +57,7 @@ rule search_dense:
         encoding=rules.encode_texts.output.encoding,
         chunks=rules.make_chunks.output,
         queries=QUERIES,
+        within=lambda w: list(files_within(study.within(w.query_set), w.corpus, w.query_set).values()),
         code=code("search_dense"),
     output:
         run=RUN,
@@ -70,13 +74,15 @@ rule search_dense:
     params:
         entry=lambda w: system_entry(w.system),
         encoding=lambda w: canonical(study.encoding_of(w.query_set)),
+        within=lambda w: options_within(study.within(w.query_set), w.corpus, w.query_set),
         depth=study.spec["depth"],
     message:
         "Searching {wildcards.corpus}, mode {wildcards.mode}, query set {wildcards.query_set}, with {wildcards.system}"
     shell:
         "python -m verseir search_dense --threads {threads} --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
         " --entry {params.entry:q} --encoding {input.encoding:q} --chunks {input.chunks:q} --queries {input.queries:q}"
-        " --query-encoding {params.encoding:q} --depth {params.depth} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " --query-encoding {params.encoding:q} {params.within:q} --depth {params.depth} --output {output.run:q}"
+        " --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
 rule fuse_runs:

@@ -12,7 +12,7 @@ from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
-from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs
+from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs, scope_of
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
 from verseir.written import without_written
@@ -68,7 +68,7 @@ def corpus_spec(name):
 
 def query_spec(name):
     """One query set, without how it is searched and what is made of its results: those do not change what is read."""
-    later = ("corpora", "modes", "encoding", "validation", "strata")
+    later = ("corpora", "modes", "encoding", "validation", "strata", "within")
     return canonical({key: value for key, value in study.spec["query_sets"][name].items() if key not in later})
 
 

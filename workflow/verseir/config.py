@@ -36,7 +36,7 @@ def canonical(value: Any) -> str:
 
 
 #: What queries are for that are drawn from a corpus or from other queries.
-DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom"}
+DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom", "poetry": "thematic"}
 #: By what the results of an idiom benchmark are split.
 IDIOM_STRATA = ("usage", "quality", "subject", "idiom")
 
@@ -168,9 +168,13 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
     for query_set in filled["query_sets"].values():
         query_set.setdefault("purpose", next((DRAWN[key] for key in DRAWN if key in query_set), "known-item"))
         query_set.setdefault("judged", "now")
+        if query_set.get("poetry", {}).get("scope") == "mono":
+            query_set.setdefault("strata", ["language"])
         query_set.setdefault("strata", list(IDIOM_STRATA) if "idioms" in query_set else query_set.get("attributes", []))
         if "encoding" in query_set:
             _fill(query_set["encoding"], schema["$defs"]["encoding"])
+        if "beir" in query_set:
+            _fill(query_set["beir"], schema["$defs"]["query_set"]["properties"]["beir"])
         if "edit" in query_set:
             _fill(query_set["edit"], schema["$defs"]["edit"])
     _fill(filled["analyses"], schema["$defs"]["analyses"])
@@ -182,9 +186,9 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
 
 
 def _localise(spec: dict[str, Any], base: Path) -> None:
-    """Read idioms from the folder ``local`` where there is one, else from the hub."""
+    """Read a benchmark from the folder ``local`` where there is one, else from the hub."""
     for corpus in spec["corpora"].values():
-        local = corpus.pop("local", None) if corpus["adapter"] == "idiolink" else None
+        local = corpus.pop("local", None) if corpus["adapter"] in ("idiolink", "poetrymteb") else None
         if local is not None and (base / local).is_dir():
             corpus["path"] = local
             corpus.pop("hub", None)

@@ -43,6 +43,20 @@ with repository, commit, path and sha256, fetched once, and `local` a folder tha
 split of the IdioLink benchmark, or any in its form: lists of objects with `id`, `sentence`, `idiom`, `span`, `subject`,
 `usage` and `is_gold`. `query_sets.<q>.idioms: {corpus: <corpus>}` are its queries.
 
+**Poetry, `adapter: poetrymteb`**: a folder in the form of the PoetryMTEB benchmark. Its poems, `poems_all.jsonl` (or
+`corpus.jsonl`, or Parquet), have `id`, `title`, `author`, `content`, `language` (a code of three letters, kept as it is
+written), `token_count` and `link`; the verses are the lines of `content` that hold a letter or a digit.
+`query_sets.<q>.poetry: {corpus: ..., aspect: ..., scope: ..., split: ...}` are the queries of one setting (`_id` or
+`id`, `text`; where `scope` is `mono`, `target_document_language`) with their judgements (`query-id`, `corpus-id`,
+`score` from 0 to 3). A file of config `queries_<aspect>_<scope>` or `qrels_<aspect>_<scope>` is the first that there is
+of `<config>/<split>.jsonl`, `<config>/<split>.parquet`, `<config>_<split>.jsonl`, `<config>/<split>-*.parquet`,
+`data/<config>/<split>-*.parquet`; `files` gives other names.
+
+**Any data set in the format of BEIR, `adapter: beir`**: a folder with `corpus.jsonl` (or `.jsonl.gz`): `_id`, `text`,
+and perhaps `title` and `metadata` with `language`; a line of the text is a verse. `query_sets.<q>.beir: {corpus:
+<corpus>, split: test}` are the queries of its `queries.jsonl` that `qrels/test.tsv` judges. `snakemake datasets`
+exports what a study searches in the same format, and for MTEB.
+
 **Explanations** (`explanations: {source: file}`): rows of `poem_id`, `verse_index` (from 0) and `text`. Or a language
 model writes them: `explanations: {source: {prompt: resources/prompts/explain.md, endpoint: {...}}}`.
 

@@ -21,7 +21,7 @@ def kept_poems(poems: pl.DataFrame, attributes: pl.DataFrame | None, keep: Keep)
     ``attributes`` is the ATTRIBUTES frame of the corpus. A poem without a value is not kept. Idempotent.
     """
     for name in keep:
-        value_of = _values(poems, attributes, name)
+        value_of = poem_values(poems, attributes, name)
         wanted = set(keep[name])
         poems = poems.filter(pl.Series([value_of.get(poem) in wanted for poem in poems["poem_id"]], dtype=pl.Boolean))
     return poems
@@ -42,7 +42,7 @@ def keep_problems(poems: pl.DataFrame, attributes: pl.DataFrame | None, keep: Ke
     """(attribute, what is wrong, hint) for all of ``keep`` that does not fit a corpus; empty where it does."""
     found = []
     for name in sorted(keep):
-        values = {value for value in _values(poems, attributes, name).values() if value is not None}
+        values = {value for value in poem_values(poems, attributes, name).values() if value is not None}
         if not values:
             known = {column for column in COLUMNS if poems[column].null_count() < len(poems)}
             known |= set(attributes["attribute"] if attributes is not None else ())
@@ -56,8 +56,11 @@ def keep_problems(poems: pl.DataFrame, attributes: pl.DataFrame | None, keep: Ke
     return found
 
 
-def _values(poems: pl.DataFrame, attributes: pl.DataFrame | None, name: str) -> dict[str, str | None]:
-    """The value of an attribute of each poem of ``poems`` that has one."""
+def poem_values(poems: pl.DataFrame, attributes: pl.DataFrame | None, name: str) -> dict[str, str | None]:
+    """The value of an attribute of each poem of ``poems`` (POEMS); a poem without one is not there, or has None.
+
+    ``name`` is an attribute of the corpus (``attributes``, its ATTRIBUTES frame), or else one of ``COLUMNS``.
+    """
     if attributes is not None:
         own = attributes.filter(pl.col("attribute") == name).select("poem_id", "value")
         if len(own):

@@ -12,6 +12,9 @@ SEARCHES = {"bm25": "search_bm25", "dense": "search_dense", "fusion": "fuse_runs
 #: In place of a query set, for a system that is tuned on none.
 UNTUNED = "untuned"
 
+#: The scope of a BM25 index of all poems of a mode.
+ALL_POEMS = "whole"
+
 #: The files of a BM25 index.
 BM25_FILES = ("index.json", "data.npy", "indices.npy", "indptr.npy", "poem_of.npy")
 
@@ -36,8 +39,9 @@ def runs(cross: Mapping[str, Any]) -> Iterator[Run]:
         cross: ``query_sets`` (name -> corpora it is searched in), ``modes`` (corpus -> its modes) and ``systems``
             (name -> kind); perhaps ``only`` (name of a system -> boxes of ``corpora``, ``modes`` and ``query_sets``:
             it has runs in one of them), ``only_modes`` (name of a query set -> the modes that it is limited to),
-            ``tuned`` (name of a system -> of each query set the corpus and query set that it is tuned on) and ``kept``
-            (the modes that index some poems only).
+            ``tuned`` (name of a system -> of each query set the corpus and query set that it is tuned on), ``kept``
+            (the modes that index some poems only) and ``within`` (name of a query set -> the attribute whose value its
+            queries share with the poems that they are searched among).
     """
     limits = cross.get("only", {})
     for query_set, corpora in sorted(cross["query_sets"].items()):
@@ -55,6 +59,11 @@ def _within(run: Run, box: Mapping[str, list[str]]) -> bool:
     return all(places[key] in names for key, names in box.items())
 
 
+def scope_of(within: str) -> str:
+    """The scope of a BM25 index: all poems, or an index for each value of the attribute ``within``."""
+    return f"within-{within}" if within else ALL_POEMS
+
+
 def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
     """The cost files of all steps that the systems of a cross take, sorted."""
     files = set()
@@ -64,7 +73,8 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
             corpus, validation = cross.get("tuned", {}).get(run.system, {}).get(run.query_set, ("", UNTUNED))
-            files.add(Path(folder) / "index_bm25" / run.corpus / run.mode / run.system / f"{validation}.json")
+            place = Path(folder) / "index_bm25" / run.corpus / run.mode / run.system / validation
+            files.add(place / f"{scope_of(cross.get('within', {}).get(run.query_set, ''))}.json")
             if corpus:
                 files.add(Path(folder) / "tune_bm25" / corpus / run.mode / validation / f"{run.system}.json")
         if kind == "dense":

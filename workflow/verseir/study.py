@@ -124,7 +124,14 @@ class Study:
         modes = {name: sorted(sets[name]["modes"]) for name in self.query_sets if "modes" in sets[name]}
         validated = {name: place for name in self.query_sets if (place := self.validation(name))}
         tuned = {name: validated for name in names if self.is_tuned(name)}
-        more = {"only": limits, "only_modes": modes, "tuned": tuned, "kept": sorted(self.spec["keep"])}
+        within = {name: attribute for name in self.query_sets if (attribute := self.within(name))}
+        more = {
+            "only": limits,
+            "only_modes": modes,
+            "tuned": tuned,
+            "kept": sorted(self.spec["keep"]),
+            "within": within,
+        }
         return cross | {key: value for key, value in more.items() if value}
 
     def _boxes(self, system: str) -> list[dict[str, list[str]]]:
@@ -144,14 +151,23 @@ class Study:
         """How the queries of a set are read, see ``verseir.systems.query_encoding``; edited ones as their originals."""
         return self._of_originals(query_set).get("encoding", PLAIN)
 
+    def within(self, query_set: str) -> str:
+        """The attribute whose value a query shares with the poems that it is searched among; "" for all poems."""
+        return self._of_originals(query_set).get("within", "")
+
+    def attributed(self, query_set: str) -> str:
+        """The query set that has the attributes of the queries of a set: of an edited one, that of its originals."""
+        edit = self.spec["query_sets"][query_set].get("edit")
+        return edit["of"] if edit else query_set
+
     def validation(self, query_set: str) -> list[str] | None:
         """The corpus and the query set on which a tuned system chooses its parameters for ``query_set``."""
         given = self._of_originals(query_set).get("validation")
         return [given["corpus"], given["query_set"]] if given else None
 
     def _of_originals(self, query_set: str) -> dict[str, Any]:
-        spec = self.spec["query_sets"][query_set]
-        return self.spec["query_sets"][spec["edit"]["of"]] if "edit" in spec else spec
+        spec: dict[str, Any] = self.spec["query_sets"][self.attributed(query_set)]
+        return spec
 
     def is_tuned(self, system: str) -> bool:
         """Whether the parameters of a system are chosen on validation queries."""

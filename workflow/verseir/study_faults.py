@@ -12,12 +12,14 @@ from verseir.layout import runs
 from verseir.study import Study, variant
 
 #: Where the queries of a set may come from.
-SOURCES = ("path", "probe", "chapters", "idioms", "edit")
+SOURCES = ("path", "probe", "chapters", "idioms", "beir", "poetry", "edit")
 #: Of those that come from a corpus: what is found in it, and the adapter that it must have.
 DRAWN_FROM = {
     "probe": ("probes drawn from", None),
     "chapters": ("the pieces of", "anthology"),
     "idioms": ("the idioms of", "idiolink"),
+    "beir": ("the documents of", "beir"),
+    "poetry": ("the poems of", "poetrymteb"),
 }
 
 
@@ -35,7 +37,7 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
             for source, path in corpus.get(part, {}).items():
                 if isinstance(path, str) and not (base / path).is_file():
                     faults.append(Fault(path, 0, f"corpora.{name}.{part}.{source}", "there is no such file"))
-        for key in ("path", "sources", "local"):
+        for key in ("path", "sources", "local", "counts"):
             if key in corpus and not (base / corpus[key]).exists():
                 faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder"))
     for name, query_set in study.spec["query_sets"].items():
@@ -142,8 +144,12 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
                     problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no {key}"
                     yield Fault(where, 0, f"{field}.{key}", problem, f"adapter: {adapter}")
         known = ("usage", "quality", "subject", "idiom") if "idioms" in query_set else query_set.get("attributes", [])
+        if "poetry" in query_set:
+            known = ("aspect", "language", "scope") if query_set["poetry"]["scope"] == "mono" else ("aspect", "scope")
         for attribute in query_set["strata"]:
             yield from unknown(attribute, known, f"{field}.strata", "attribute")
+        if "within" in query_set and "edit" not in query_set:
+            yield from unknown(query_set["within"], known, f"{field}.within", "attribute of the queries")
         for mode in query_set.get("modes", []):
             yield from unknown(mode, spec["modes"], f"{field}.modes", "mode")
         if name.endswith(".qrels"):

@@ -11,10 +11,12 @@ import polars as pl
 from verseir.analyses.explanation_audit import read_audit
 from verseir.analyses.published import read_published
 from verseir.atomic import write_text
+from verseir.corpora import beir
 from verseir.corpora.idiolink import DOCUMENTS, QUERIES
 from verseir.corpora.indexed import bare_modes, keep_faults, modes_of
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
+from verseir.corpora.poetrymteb import Setting, files_read
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.judging.annotations import Judgeable, read_annotations
 from verseir.judging.judgement_files import Pooled, read_scores
@@ -22,13 +24,16 @@ from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
 from verseir.judging.rubrics import Rubric, read_rubric
 from verseir.queries.checks import (
+    beir_faults,
     chapter_faults,
     edit_faults,
     idiom_faults,
     places_of,
+    poetry_faults,
     probe_faults,
     stray_edits,
     unanswered_faults,
+    within_faults,
 )
 from verseir.queries.load import QuerySet, cross_check, load_query_set
 from verseir.systems.sources import require_at_hand
@@ -57,6 +62,8 @@ def run(args: argparse.Namespace) -> None:
     faults += bare_modes(corpora, args.corpora, args.modes)
     drawn: dict[str, QuerySet | None] = {}
     faults += idiom_faults(corpora, given_corpora, args.query_sets, drawn)
+    faults += beir_faults(corpora, given_corpora, args.query_sets, drawn, known_ids)
+    faults += poetry_faults(corpora, given_corpora, args.query_sets, drawn, known_ids)
     idioms = dict(drawn)
     faults += probe_faults(corpora, args.query_sets, drawn)
     faults += chapter_faults(corpora, args.corpora, args.query_sets, drawn)
@@ -66,6 +73,7 @@ def run(args: argparse.Namespace) -> None:
     indexed = {(name, mode) for name, spec in args.corpora.items() for mode in modes_of(spec, args.modes)}
     faults += keep_faults(corpora, indexed.union(*places.values()), args.keep)
     faults += unanswered_faults(corpora, query_sets | drawn, places, args.keep)
+    faults += within_faults(corpora, query_sets | drawn, args.query_sets, places, args.keep)
     faults += _audit_faults(corpora, args.corpora)
     faults += _judging_faults(corpora, query_sets | drawn, args.query_sets, args.judging)
     faults += _depth_faults(corpora, args.query_sets, args.judging)
@@ -288,6 +296,11 @@ def _paths(args: argparse.Namespace) -> Iterator[Path]:
         if corpus["adapter"] == "idiolink" and "path" in corpus:
             split = [Path(corpus["path"]) / name for name in (DOCUMENTS, QUERIES)]
             named = [path for path in split if path.is_file()]
+        if corpus["adapter"] == "poetrymteb":
+            named = [*files_read(corpus, Path()), corpus.get("counts")]
+        if corpus["adapter"] == "beir" and "path" in corpus:
+            parts = [beir.part_of(corpus, Path(), part)[0] for part in (beir.DOCUMENTS, beir.QUERIES)]
+            named = [path for path in parts if path.is_file()]
         given = corpus.get("explanations", {}).values()
         named += [text["prompt"] if isinstance(text, dict) else text for text in given]
         named += corpus.get("audits", {}).values()
@@ -297,6 +310,12 @@ def _paths(args: argparse.Namespace) -> Iterator[Path]:
         edit = query_set.get("edit", {})
         named = [query_set.get("path"), query_set.get("qrels"), edit.get("path"), edit.get("names"), edit.get("prompt")]
         yield from (Path(path) for path in named if isinstance(path, str))
+        if "poetry" in query_set:
+            asked = dict(query_set["poetry"])
+            yield from files_read(args.corpora[asked.pop("corpus")], Path(), [Setting(**asked)])
+        if "beir" in query_set:
+            asked = query_set["beir"]
+            yield Path(args.corpora[asked["corpus"]]["path"], "qrels", f"{asked['split']}.tsv")
     for judge in args.judging.get("judges", {}).values():
         yield from (Path(judge[key]) for key in ("rubric", "path") if key in judge)
     for sheet in args.judging.get("sheets", {}).values():

@@ -1,12 +1,17 @@
-"""Index the chunks of one corpus and mode for BM25."""
+"""Index the chunks of one corpus and mode for BM25.
+
+Within an attribute, the poems of each value have an index of their own: the number of chunks, the number of chunks that
+have a token, and the average length are theirs.
+"""
 
 import argparse
 import json
 from pathlib import Path
 
 from verseir.costs import Stopwatch
-from verseir.systems.bm25 import Bm25Index
+from verseir.queries.within import read_poem_groups
 from verseir.systems.bm25_tuning import parameters
+from verseir.systems.grouped_bm25 import GroupedBm25
 from verseir.systems.tokenizers import tokens_of
 from verseir.tables import CHUNKS, read_table
 
@@ -17,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the system")
     parser.add_argument("--tuned", nargs="?", help="the parameters that tune_bm25 chose, where the system is tuned")
     parser.add_argument("--chunks", required=True)
+    parser.add_argument("--within", default="", help="the attribute of poems by whose values they are indexed apart")
+    parser.add_argument("--attributes", help="ATTRIBUTES of the corpus, for --within")
+    parser.add_argument("--poems", help="POEMS of the corpus, for --within")
     parser.add_argument("--output", required=True, help="folder of the index")
     parser.add_argument("--cost", required=True)
 
@@ -25,10 +33,12 @@ def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("index", args.corpus, args.system)
     chunks = read_table(args.chunks, CHUNKS)
     entry = args.entry
-    index = Bm25Index.build(
+    groups = read_poem_groups(chunks["poem_id"], args.poems, args.attributes, args.within) if args.within else None
+    index = GroupedBm25.build(
         tokens_of(chunks["text"], entry),
         chunks["chunk_id"],
         chunks["poem_id"],
+        groups,
         entry["method"],
         *parameters(entry, args.tuned),
         positions=chunks["first_verse"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from verseir.corpora import anthology, fannorflop, idiolink, jsonl, openiti, tabular
+from verseir.corpora import anthology, beir, fannorflop, idiolink, jsonl, openiti, poetrymteb, tabular
 from verseir.corpora.canonical import canonical_era, canonical_meter, unknown_names
 from verseir.corpora.checks import check_records
 from verseir.corpora.explanations import add_explanations
@@ -26,14 +26,18 @@ from verseir.faults import Fault, InputFaults, UserError, closest
 
 ADAPTERS: dict[str, Adapter] = {
     "anthology": anthology.read,
+    "beir": beir.read,
     "csv": tabular.read,
     "fannorflop": fannorflop.read,
     "idiolink": idiolink.read,
     "jsonl": jsonl.read,
     "openiti": openiti.read,
+    "poetrymteb": poetrymteb.read,
 }
 #: The adapters whose files have columns of any name, so that a spec can name ``attributes``.
 WITH_COLUMNS = ("csv", "jsonl")
+#: Poems that become a table at a time: before, each verse takes several times its memory.
+_BATCH = 5_000
 
 
 def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
@@ -58,7 +62,7 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     except InputFaults as error:
         records, faults, readable = [], error.faults, False
     faults = [*faults, *check_records(records)]
-    warnings = unpinned(spec, base, idiolink.DOCUMENTS if spec["adapter"] == "idiolink" else None)
+    warnings = _unpinned(spec, base)
     if "attributes" in spec and spec["adapter"] not in WITH_COLUMNS:
         problem = f"the adapter {spec['adapter']} reads no columns that could be named"
         faults.append(Fault(f"corpus '{name}'", 0, "attributes", problem, "take it out"))
@@ -70,13 +74,31 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
         faults.append(Fault(str(spec.get("path") or name), 0, "", "holds no poems", "a corpus needs at least one"))
     if faults:
         raise PartlyRead(faults, records, known_ids | {record.poem_id for record in records}, readable)
-    poems = poems_frame([_poem(record, spec.get("language")) for record in records])
+    poems = _poems(records, spec.get("language"))
     try:
         poems = sample(poems, spec.get("sample") or {})
     except UserError as error:
         raise InputFaults([Fault(f"corpus '{name}'", 0, "sample", error.args[0], error.hint)]) from error
     warnings += unknown_names(poems["meter"], poems["era"])
+    if spec["adapter"] == "poetrymteb":
+        warnings += poetrymteb.count_differences(spec, base, records)
     return Corpus(name, poems, _explanations(records, poems), tuple(warnings), _attributes(records, poems))
+
+
+def _unpinned(spec: dict[str, Any], base: Path) -> list[str]:
+    """A warning where a file of the hub that the poems are read from can change there."""
+    names: list[str | None] = [idiolink.DOCUMENTS if spec["adapter"] == "idiolink" else None]
+    if spec["adapter"] == "poetrymteb":
+        names = list(poetrymteb.hub_names(spec, base))
+    return list(dict.fromkeys(warning for name in names for warning in unpinned(spec, base, name)))
+
+
+def _poems(records: list[Record], language: str | None) -> pl.DataFrame:
+    parts = [
+        poems_frame([_poem(record, language) for record in records[at : at + _BATCH]])
+        for at in range(0, len(records), _BATCH)
+    ]
+    return pl.concat(parts).sort("poem_id")
 
 
 def _poem(record: Record, language: str | None) -> dict[str, Any]:

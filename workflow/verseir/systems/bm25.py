@@ -15,7 +15,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -31,8 +31,8 @@ from verseir.systems.okapi import RANKERS, Ranker, okapi_weights
 #: Variants by the names of Kamphuis et al. (2020, Which BM25 do you mean?). Those that score absent terms are left out.
 #: ``okapi`` is rank_bm25's.
 METHODS = ("atire", "lucene", "okapi", "robertson")
-#: Version of the files that ``save`` writes.
-FORMAT = 1
+#: Version of the files that ``save_indexes`` writes.
+FORMAT = 2
 _ARRAYS = {"indices": np.int32, "indptr": np.int64, "poem_of": np.int32}
 #: Queries that one thread works on together, so that their results take little memory.
 QUERIES = 512
@@ -202,65 +202,106 @@ class Bm25Index:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the index to ``folder``, which is replaced as a whole."""
-        target = Path(folder)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
-        try:
-            new = work / "new"
-            new.mkdir()
-            arrays = {"data": self.data, "indices": self.indices, "indptr": self.indptr, "poem_of": self.names.poem_of}
-            for name, array in arrays.items():
-                np.save(new / f"{name}.npy", array)
-            texts = {
-                "format": FORMAT,
-                "method": self.method,
-                "k1": self.k1,
-                "b": self.b,
-                "vocabulary": list(self.vocabulary),
-                "chunk_ids": self.names.chunk_ids.to_list(),
-                "poem_ids": self.names.poem_ids.to_list(),
-            }
-            (new / "index.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
-            if target.exists():
-                target.rename(work / "old")
-            new.rename(target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        save_indexes(folder, {"": self})
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Bm25Index:
         """Read an index that ``save`` wrote; its arrays stay on disk and are mapped into memory.
 
         Raises:
-            UserError: the folder is absent, damaged, or of another format.
+            UserError: the folder is absent, damaged, of another format, or holds the indexes of groups.
         """
-        source = Path(folder)
-        hint = f"remove {source} and run again: the index is built anew"
-        try:
-            texts = json.loads((source / "index.json").read_text(encoding="utf-8"))
-            if texts["format"] != FORMAT:
-                raise UserError(f"{source} has format {texts['format']}, this version reads {FORMAT}", hint=hint)
-            types = {"data": _dtype(texts["method"])} | _ARRAYS
-            arrays = {
-                name: _frozen(np.load(source / f"{name}.npy", mmap_mode="r"), dtype) for name, dtype in types.items()
+        indexes = load_indexes(folder)
+        if set(indexes) != {""}:
+            raise UserError(f"{folder} holds no BM25 index of a whole corpus, but of {len(indexes)} groups")
+        return indexes[""]
+
+
+def save_indexes(folder: str | os.PathLike[str], indexes: Mapping[str, Bm25Index]) -> None:
+    """Write indexes of one method and its parameters to ``folder``, which is replaced as a whole.
+
+    However many there are, they are ``layout.BM25_FILES``: the arrays of all, one after the other.
+
+    Args:
+        indexes: at least one, by the names of their groups; the index of a whole corpus has the name "".
+    """
+    target = Path(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}-"))
+    first = next(iter(indexes.values()))
+    try:
+        new = work / "new"
+        new.mkdir()
+        for name in ("data", *_ARRAYS):
+            np.save(new / f"{name}.npy", np.concatenate([_array(index, name) for index in indexes.values()]))
+        groups = [
+            {
+                "group": group,
+                "vocabulary": list(index.vocabulary),
+                "chunk_ids": index.names.chunk_ids.to_list(),
+                "poem_ids": index.names.poem_ids.to_list(),
             }
+            for group, index in indexes.items()
+        ]
+        texts = {"format": FORMAT, "method": first.method, "k1": first.k1, "b": first.b, "groups": groups}
+        (new / "index.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
+        if target.exists():
+            target.rename(work / "old")
+        new.rename(target)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def load_indexes(folder: str | os.PathLike[str]) -> dict[str, Bm25Index]:
+    """Read what ``save_indexes`` wrote; the arrays stay on disk and are mapped into memory.
+
+    Raises:
+        UserError: the folder is absent, damaged, or of another format.
+    """
+    source = Path(folder)
+    hint = f"remove {source} and run again: the index is built anew"
+    try:
+        texts = json.loads((source / "index.json").read_text(encoding="utf-8"))
+        if texts["format"] != FORMAT:
+            raise UserError(f"{source} has format {texts['format']}, this version reads {FORMAT}", hint=hint)
+        types = {"data": _dtype(texts["method"])} | _ARRAYS
+        whole = {name: _frozen(np.load(source / f"{name}.npy", mmap_mode="r"), dtype) for name, dtype in types.items()}
+        places = dict.fromkeys(types, 0)
+        indexes = {}
+        for group in texts["groups"]:
+            arrays = {}
+            for name, size in (("indptr", len(group["vocabulary"]) + 1), ("poem_of", len(group["chunk_ids"]))):
+                arrays[name] = whole[name][places[name] : places[name] + size]
+                places[name] += size
+            for name in ("data", "indices"):
+                size = int(arrays["indptr"][-1])
+                arrays[name] = whole[name][places[name] : places[name] + size]
+                places[name] += size
             poem_of = arrays.pop("poem_of")
-            return cls(
+            indexes[group["group"]] = Bm25Index(
                 method=texts["method"],
                 k1=texts["k1"],
                 b=texts["b"],
-                vocabulary={token: column for column, token in enumerate(texts["vocabulary"])},
+                vocabulary={token: column for column, token in enumerate(group["vocabulary"])},
                 **arrays,
                 names=ChunkOrder(
                     order=np.arange(len(poem_of)),
-                    chunk_ids=pl.Series("chunk_id", texts["chunk_ids"], dtype=pl.String),
-                    poem_ids=pl.Series("poem_id", texts["poem_ids"], dtype=pl.String),
+                    chunk_ids=pl.Series("chunk_id", group["chunk_ids"], dtype=pl.String),
+                    poem_ids=pl.Series("poem_id", group["poem_ids"], dtype=pl.String),
                     poem_of=poem_of,
                     starts=np.concatenate([[0], np.cumsum(np.bincount(poem_of))]),
                 ),
             )
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{source} holds no BM25 index that can be read: {error}", hint=hint) from error
+        if places != {name: len(array) for name, array in whole.items()}:
+            raise ValueError("its arrays do not fit its names")
+        return indexes
+    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise UserError(f"{source} holds no BM25 index that can be read: {error}", hint=hint) from error
+
+
+def _array(index: Bm25Index, name: str) -> np.ndarray:
+    array: np.ndarray = index.names.poem_of if name == "poem_of" else getattr(index, name)
+    return array
 
 
 def _bm25s_weights(

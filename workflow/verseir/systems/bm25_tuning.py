@@ -14,7 +14,8 @@ from verseir.atomic import write_text
 from verseir.faults import UserError
 from verseir.measures import per_query
 from verseir.ranking import DEPTH
-from verseir.systems.bm25 import Bm25Index
+from verseir.systems.grouped_bm25 import GroupedBm25
+from verseir.systems.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ def tune(
     query_tokens: Sequence[Sequence[str]],
     qrels: pl.DataFrame,
     depth: int = DEPTH,
+    *,
+    chunk_groups: Groups = None,
+    query_groups: Groups = None,
 ) -> Tuning:
     """Try every pair of the grid of ``entry``, k1 in the outer loop, b in the inner.
 
@@ -63,19 +67,27 @@ def tune(
         query_ids, query_tokens: the validation queries.
         qrels: their judgements, a QRELS frame.
         depth: poems kept per query.
+        chunk_groups, query_groups: the group of each chunk, and that within which each query is searched.
 
     Raises:
-        UserError: there is no query.
+        UserError: there is no query, or one whose group has no chunk.
     """
     if not query_ids:
         raise UserError("BM25 cannot be tuned without queries", hint="the validation set of queries is empty")
     grid = entry["tune"]
     trials = []
     for k1, b in _pairs(grid):
-        index = Bm25Index.build(
-            chunk_tokens, chunks["chunk_id"], chunks["poem_id"], entry["method"], k1, b, positions=chunks["first_verse"]
+        index = GroupedBm25.build(
+            chunk_tokens,
+            chunks["chunk_id"],
+            chunks["poem_id"],
+            chunk_groups,
+            entry["method"],
+            k1,
+            b,
+            positions=chunks["first_verse"],
         )
-        run = index.search(query_ids, query_tokens, depth, ties=entry["ties"])
+        run = index.search(query_ids, query_tokens, query_groups, depth, ties=entry["ties"])
         values = per_query(run, qrels, query_ids, [grid["measure"]])["value"]
         trials.append(Trial(k1, b, float(values.to_numpy().mean())))
     return Tuning(grid["measure"], len(query_ids), tuple(trials))

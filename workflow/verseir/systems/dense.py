@@ -18,6 +18,7 @@ import polars as pl
 
 from verseir.faults import UserError
 from verseir.ranking import DEPTH, ChunkOrder, check_depth, empty_run, order_chunks, run_frame
+from verseir.systems.groups import Groups, places_by_group, places_of_queries, together
 
 #: Chunks in a block of scores.
 BLOCK = 4096
@@ -88,6 +89,56 @@ def search(
         )
         poems, scores, places = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
     return run_frame(ids, np.full(len(ids), depth, dtype=np.int64), poems, scores, places, names)
+
+
+def search_groups(
+    query_ids: Sequence[str],
+    query_vectors: np.ndarray,
+    query_groups: Groups,
+    chunk_ids: Sequence[str] | pl.Series,
+    poem_ids: Sequence[str] | pl.Series,
+    chunk_vectors: np.ndarray,
+    chunk_groups: Groups,
+    depth: int = DEPTH,
+    *,
+    positions: Sequence[int] | pl.Series | None = None,
+    block: int = BLOCK,
+    threads: int | None = None,
+) -> pl.DataFrame:
+    """Rank the poems of each query's group by the inner product with their best chunk.
+
+    Args:
+        query_groups, chunk_groups: the group of each query, and of each chunk; chunks of a poem share theirs.
+
+    The others are those of ``dense.search``, and so is what is returned.
+
+    Raises:
+        UserError: as there; a query is in no group, or in one that has no chunk.
+    """
+    chunks_of = places_by_group(chunk_groups, len(chunk_ids))
+    queries_of = places_of_queries(query_ids, query_groups, chunks_of)
+    if chunk_groups is None:  # nothing is copied
+        return search(
+            query_ids, query_vectors, chunk_ids, poem_ids, chunk_vectors, depth,
+            positions=positions, block=block, threads=threads,
+        )  # fmt: skip
+    chunk_ids, poem_ids = (pl.Series(names, dtype=pl.String) for names in (chunk_ids, poem_ids))
+    places_in_poem = None if positions is None else pl.Series(positions, dtype=pl.Int64)
+    runs = (
+        search(
+            [query_ids[query] for query in queries],
+            query_vectors[queries],
+            chunk_ids.gather(chunks_of[group]),
+            poem_ids.gather(chunks_of[group]),
+            chunk_vectors[chunks_of[group]],
+            depth,
+            positions=None if places_in_poem is None else places_in_poem.gather(chunks_of[group]),
+            block=block,
+            threads=threads,
+        )
+        for group, queries in queries_of.items()
+    )
+    return together(runs)
 
 
 def _search_share(
