@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from verseir.config import canonical, load_study
-from verseir.faults import InputFaults
+from verseir.corpora.hub import source_file
+from verseir.faults import InputFaults, UserError
 from verseir.layout import runs
 from verseir.study_faults import missing_files
 
@@ -274,3 +275,53 @@ def test_a_study_without_themes_has_nothing_to_judge(asked):
     told = faults_of(minimal(judging=asked))
     assert "no query set of the study is thematic" in told and "known:" not in told
     assert load_study(minimal(judging={}), ROOT).judged_places == []
+
+
+def test_idioms_are_read_from_a_local_folder_where_there_is_one(tmp_path):
+    hub = {"id": "a/b", "folder": "test"}
+    corpora = {"c": {"adapter": "idiolink", "local": "data/test", "hub": hub}}
+    config = minimal(corpora=corpora, registry=[str(ROOT / "config/systems.yaml")])
+    far = load_study(config, tmp_path).spec["corpora"]["c"]
+    assert far["hub"] == hub and missing_files(load_study(config, tmp_path), tmp_path)[0].file == "q.jsonl"
+    (tmp_path / "data/test").mkdir(parents=True)
+    near = load_study(config, tmp_path).spec["corpora"]["c"]
+    assert near == {"adapter": "idiolink", "path": "data/test"}
+
+
+def test_where_no_hub_answers_the_local_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    spec = {"adapter": "idiolink", "local": "data/test", "hub": {"id": "a/b", "folder": "test"}}
+    with pytest.raises(UserError) as caught:
+        source_file(spec, tmp_path, "indexes.json")
+    assert "data/test" in caught.value.hint
+
+
+def repeating(tmp_path, **changes):
+    """A study of three systems, one of which repeats what was published."""
+    text = "\n".join(
+        f"{name}: {{kind: bm25{', as_published: true' if name == 'old' else ''}}}" for name in ("a", "b", "old")
+    )
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    config = {"registry": [str(tmp_path / "mine.yaml")], "systems": ["old", "b", "a"]}
+    return load_study(minimal(**config | changes), ROOT)
+
+
+def test_what_repeats_published_figures_is_compared_with_nothing(tmp_path):
+    named = {"family": "named", "baseline": "a", "systems": ["a", "old"]}
+    free = {"family": "free", "baseline": "best"}
+    modes = {"family": "modes", "of": "modes", "baseline": "verse"}
+    study = repeating(tmp_path, contrasts=[named, free, modes])
+    assert study.shown_systems == ["a", "b"]
+    assert set(study.cross["systems"]) == {"a", "b", "old"}  # it is measured like the others
+    chosen = {family["family"]: family["systems"] for family in study.spec["contrasts"]}
+    assert chosen == {"named": ["a", "old"], "free": ["a", "b"], "modes": ["a", "b"]}
+    (default,) = repeating(tmp_path).spec["contrasts"]
+    assert default["systems"] == ["a", "b"]
+
+
+def test_other_studies_name_no_systems_in_their_families(tmp_path):
+    for systems in (["a", "b"], ["old"]):  # a study of nothing else compares and shows it
+        study = repeating(tmp_path, systems=systems)
+        assert study.shown_systems == systems
+        assert all("systems" not in family for family in study.spec["contrasts"])

@@ -161,10 +161,12 @@ def test_the_verb_writes_every_format(tables, tmp_path):
         write_table(tables[name], tmp_path / f"{name}.csv", CONTRACTS[name][0])
         arguments += [f"--{name.replace('_', '-')}", str(tmp_path / f"{name}.csv")]
     arguments += ["--query-sets", json.dumps(SETS), "--base-mode", "full", "--measures", json.dumps(MAIN)]
-    arguments += ["--systems", *SYSTEMS]
+    arguments += ["--systems", *SYSTEMS[:2]]
     files = {name: [tmp_path / f"idioms-{name}{end}" for end in (".svg", ".pdf", ".png")] for name in FIGURES}
     for name, paths in files.items():
         arguments += [f"--output-{name}", *map(str, paths)]
     assert main(["plot_idioms", *arguments]) == 0
     for paths in files.values():
         assert [path.read_bytes()[:4] for path in paths] == [b"<?xm", b"%PDF", b"\x89PNG"]
+        drawn = paths[0].read_text(encoding="utf-8")
+        assert SYSTEMS[0] in drawn and SYSTEMS[2] not in drawn  # what was not asked for is not shown

@@ -5,13 +5,8 @@ import pytest
 from report_study import SYSTEMS, contrast, frame, register, score, study
 
 from verseir.report import effects
-from verseir.report.sentences import (
-    explanation_findings,
-    lead_brief,
-    lead_finding,
-    register_findings,
-    wording_findings,
-)
+from verseir.report.leads import alone_brief, alone_findings, lead_brief, lead_finding
+from verseir.report.sentences import explanation_findings, register_findings, wording_findings
 from verseir.report.spoken import analysed_measures, main_measures, signals
 from verseir.report.standings import standings
 from verseir.tables import CONTRASTS, LEADERBOARD, REGISTERS
@@ -71,6 +66,32 @@ def test_one_system():
     assert finding.verdict == "one system"
     assert "only system" in finding.text
     assert "nothing to compare" in lead_brief([standing(THREE[:1])])
+
+
+def test_places_of_one_system_are_told_together():
+    found = [
+        standing([score("dense-a", mean, mean - 0.1, mean + 0.1, query_set=name, mode=mode)])
+        for name in ("span", "sentence")
+        for mode, mean in (("verse", 0.5), ("explanation", 0.25))
+    ]
+    assert alone_brief(found) == "One system alone, so nothing to compare: dense-a on span and sentence of poems."
+    span, sentence = alone_findings(found)
+    assert (span.about, span.verdict, sentence.about) == ("span, poems", "one system", "sentence, poems")
+    assert span.text == (
+        "dense-a scores 0.500 [0.400,\u00a00.600] in mode verse and 0.250 [0.150,\u00a00.350] in mode explanation "
+        "(Recall@5, 100 queries)."
+    )
+
+
+def test_a_small_difference_is_not_told_as_none():
+    open_ = [contrast("dense-a", "bm25", -0.0002, -0.0009, 0.0004, 0.3)]
+    near = [score("bm25", 0.7, 0.6, 0.8), score("dense-a", 0.6998, 0.5, 0.8)]
+    assert "(difference +0.0002 [\u22120.0004,\u00a0+0.0009]" in lead_finding(standing(near, open_)).text
+    sure = [contrast("dense-a", "bm25", -0.0002, -0.0004, -0.00003, 0.01)]
+    told = lead_finding(standing(near, sure)).text
+    assert told.endswith("(Holm\u00a0p\u00a0=\u00a00.010), which is 0.00020 [0.00003,\u00a00.00040] below.")
+    none = [contrast("dense-a", "bm25", -0.0002, None, None, 0.3)]
+    assert "(difference +0.0002 interval not estimable" in lead_finding(standing(near, none)).text
 
 
 def test_without_a_family_against_the_best():

@@ -37,7 +37,7 @@ except InputFaults as faults:
 RESULTS = f"results/{study.name}"
 
 # What only people read in the registry.
-FOR_PEOPLE = ("description", "languages", "licence", "parameters", "signal", "only")
+FOR_PEOPLE = ("description", "languages", "licence", "parameters", "signal", "only", "as_published")
 
 
 def one_of(names):

@@ -70,6 +70,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
         raise InputFaults(faults)
     _localise(spec, base)
     _fill_analyses(Study(spec, registry))
+    _fill_contrasts(Study(spec, registry))
     faults += judging_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
@@ -184,9 +185,9 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
 def _localise(spec: dict[str, Any], base: Path) -> None:
     """Read idioms from the folder ``local`` where there is one, else from the hub."""
     for corpus in spec["corpora"].values():
-        local = corpus.pop("local", None) if corpus["adapter"] == "idiolink" else None
+        local = corpus.get("local") if corpus["adapter"] == "idiolink" else None
         if local is not None and (base / local).is_dir():
-            corpus["path"] = local
+            corpus["path"] = corpus.pop("local")
             corpus.pop("hub", None)
 
 
@@ -216,6 +217,14 @@ def _fill_analyses(study: Study) -> None:
         ablation.setdefault("systems", [name for name in study.single_systems if "text" in study.registry[name]])
         ablation.setdefault("modes", [asked["base_mode"]])
         ablation.setdefault("query_sets", study.query_sets_for("known-item"))
+
+
+def _fill_contrasts(study: Study) -> None:
+    """Name the systems of families that name none where some of the study are not to be compared."""
+    shown = study.shown_systems
+    if len(shown) < len(study.spec["systems"]):
+        for family in study.spec["contrasts"]:
+            family.setdefault("systems", list(shown))
 
 
 def _fill_judging(study: Study) -> None:

@@ -65,6 +65,13 @@ class Study:
         return sorted(name for name in self.spec["systems"] if self.registry[name]["kind"] != "fusion")
 
     @property
+    def shown_systems(self) -> list[str]:
+        """The study's own systems that are compared and shown, sorted: not those that repeat what was published, unless
+        it has no other."""
+        own = sorted(self.spec["systems"])
+        return [name for name in own if not self.registry[name].get("as_published", False)] or own
+
+    @property
     def lexical(self) -> list[str]:
         """The single systems that match words: BM25, and imported systems that say so."""
         return [name for name in self.single_systems if self._signal(name) == "lexical"]

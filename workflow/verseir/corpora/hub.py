@@ -37,13 +37,21 @@ def source_file(spec: Mapping[str, Any], base: Path, name: str | None = None) ->
     A ``path`` starts from ``base``. A ``hub`` entry (``id``, ``file``, perhaps ``revision`` and ``sha256`` of the file
     by its name) is downloaded into the hub's cache, or found there. With ``name``, ``path`` is a folder that holds the
     file of that name, and so is ``folder`` of a ``hub`` entry (the data set itself where it is empty or absent).
+    ``local``, a folder that is not there, is named where the file cannot be had.
 
     Raises UserError when a hub file can be had neither from the cache nor from the network, or when it is not the one
     that ``sha256`` pins.
     """
     if hub := spec.get("hub"):
         found = {**hub, "file": _hub_file(hub, name)}
-        path, label = fetch(found), f"{hub['id']}@{hub.get('revision') or 'main'}/{found['file']}"
+        try:
+            path = fetch(found)
+        except UserError as error:
+            if not spec.get("local"):
+                raise
+            place = f"put {name or found['file']} into the folder {spec['local']}, which is read in place of the hub"
+            raise UserError(str(error.args[0]), f"{place}; or: {error.hint}") from error
+        label = f"{hub['id']}@{hub.get('revision') or 'main'}/{found['file']}"
         if wanted := (hub.get("sha256") or {}).get(name or hub.get("file")):
             _check_content(path, label, wanted)
         return path, label

@@ -208,7 +208,10 @@ def _computed(row: Mapping[str, Any]) -> str:
     if row["computed"] is None:
         return "none"
     form = {"p": p_value, "count": quantity, "rank": quantity, "place": quantity}.get(row["unit"])
-    return form(row["computed"]) if form else number(row["computed"], max(3, len(row["published"].partition(".")[2])))
+    decimals = row["published"].partition(".")[2]
+    if row["unit"] in ("count", "percent") and not decimals and float(row["computed"]).is_integer():
+        return f"{int(row['computed']):,}"
+    return form(row["computed"]) if form else number(row["computed"], max(3, len(decimals)))
 
 
 def published(tables: Tables) -> Panel | None:

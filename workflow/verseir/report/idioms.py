@@ -112,8 +112,8 @@ def _by_use(scores: Scored, at: Sequence[tuple[str, ...]], scope: Scope) -> Grid
 
     def columns(usage: str, heading: str) -> list[Column]:
         return [
-            Column(heading, lambda row: mean_cell(row["by"].get(usage))),
-            Column(f"{heading}, against string match", lambda row: Cell(row["stands"][usage]), False),
+            Column(heading, lambda row: mean_cell(row["by"].get(usage)), small="mean"),
+            Column(heading, lambda row: Cell(row["stands"][usage]), False, "against string match"),
         ]
 
     return grid(
@@ -143,8 +143,14 @@ def _subject_said(subjects: pl.DataFrame, scope: Scope, query_sets: Sequence[str
     sentences = []
     for (corpus, query_set), part in rows.group_by("corpus", "query_set", maintain_order=True):
         told = [_by_subject(own) for _, own in part.group_by("measure", maintain_order=True)]
-        sentences.append(f"By shared subject alone, {query_set} on {corpus}: {'; '.join(told)}.")
+        head = f"By shared subject alone, {query_set} on {corpus}" + _alone(part["system"].unique().to_list())
+        sentences.append(f"{head}: {'; '.join(told)}.")
     return sentences
+
+
+def _alone(systems: Sequence[str]) -> str:
+    """Whose numbers follow, where they are those of one system."""
+    return f" ({systems[0]} alone)" if len(systems) == 1 else ""
 
 
 def _by_subject(rows: pl.DataFrame) -> str:
@@ -189,7 +195,7 @@ def confusion(tables: Tables, scope: Scope, query_sets: Sequence[str]) -> Panel:
     for (corpus, query_set, usage), part in parts:
         shares = shares_found(part)
         systems = sorted({system for system, _ in shares})
-        head = f"Top R of {usage} queries, {query_set} on {corpus}"
+        head = f"Top R of {usage} queries, {query_set} on {corpus}" + _alone(systems)
         told = [
             f"{said} {spread([(system, shares.get((system, kind), 0.0)) for system in systems], percent)}"
             for kind, said in SPOKEN.items()

@@ -270,12 +270,17 @@ def overlap(table: pl.DataFrame, query_sets: Sequence[str]) -> Sheet:
         own = [found.get((*key, *kind)) for kind in kinds]
         n = max(row["n_queries"] for row in own if row is not None)
         printed.append(cells(*key[:2], key[2], key[3], f"{n:,}", *(text(row) for row in own)))
+    # The sets of a corpus mostly hold the same queries, and one of them stands for all.
+    several = len({key[:2] for key in keys}) > len({key[0] for key in keys})
+    if not several:
+        printed = [[row[0], *row[2:]] for row in printed]
+    lead = "corpus, query set, queries, documents" if several else "corpus, queries, documents"
     names = [quantity if words == ALL else f"{quantity}, {words}" for quantity, words in kinds]
     return sheet(
         "table-idioms-overlap",
         "Words that queries share with the documents that are relevant to them, with and without the spans that carry"
         " the meaning: means over queries with 95% intervals.",
-        [*columns("corpus, query set, queries, documents", []), *(Column(name, NUMBERS) for name in ("n", *names))],
+        [*columns(lead, []), *(Column(name, NUMBERS) for name in ("n", *names))],
         printed,
         "no query of an idiom benchmark has a relevant document",
         [
@@ -283,7 +288,7 @@ def overlap(table: pl.DataFrame, query_sets: Sequence[str]) -> Sheet:
             "query recall: shared words of those of the query",
             reasons(table.iter_rows(named=True)),
         ],
-        blocks=2,
+        blocks=2 if several else 1,
     )
 
 
