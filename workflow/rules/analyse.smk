@@ -15,6 +15,10 @@ JUDGED_LATER = [name for name in study.query_sets if study.spec["query_sets"][na
 REFERENCES = [name for name in study.single_systems if REFERENCE and system_entry(name) == system_entry(REFERENCE)]
 
 
+# Which poems the modes index that do not index all of a corpus: they are compared with modes of the same poems alone.
+KEEP = study.spec["keep"]
+
+
 def judged(query_sets):
     """The queries and judgements of query sets."""
     return expand(f"{RESULTS}/queries/{{query_set}}{{part}}.parquet", query_set=query_sets, part=["", ".qrels"])
@@ -127,6 +131,7 @@ rule relate_overlap:
         query_sets=KNOWN,
         measures=study.analyses["measures"],
         base_mode=study.analyses["base_mode"],
+        keep=lambda w: canonical(KEEP),
         lexical=study.lexical,
         fusions=FUSIONS,
         references=REFERENCES,
@@ -137,17 +142,17 @@ rule relate_overlap:
     shell:
         "python -m verseir relate_overlap --results {params.results:q} --query-sets {params.query_sets:q}"
         " --indexed {input.indexed:q} --proximity {input.proximity:q} --measures {params.measures:q}"
-        " --base-mode {params.base_mode:q} --lexical {params.lexical:q} --fusions {params.fusions:q}"
-        " --references {params.references:q} --resamples {params.resamples} --seed {params.seed}"
+        " --base-mode {params.base_mode:q} --keep {params.keep:q} --lexical {params.lexical:q}"
+        " --fusions {params.fusions:q} --references {params.references:q} --resamples {params.resamples} --seed {params.seed}"
         " --output {output.output:q} --summary {output.summary:q} 2>&1 | tee {log:q}"
 
 
 rule search_fusions:
     """The best fusion of runs, with and without a lexical arm, chosen by cross-validation."""
     input:
-        runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(SINGLE_CROSS)],
+        # What a mode finds that indexes some poems only is no list of the same answers: it is not fused with others.
+        runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(SINGLE_CROSS) if run.mode not in KEEP],
         judged=judged([*KNOWN, *THEMATIC]),
-        chunks=kept_chunks(SINGLE_CROSS),
         code=code("search_fusions"),
     output:
         output=f"{TABLES}/fusion.csv",
@@ -274,6 +279,7 @@ rule measure_augmentation:
         query_sets=[*KNOWN, *THEMATIC],
         quoting=study.analyses["quoting"],
         base_mode=study.analyses["base_mode"],
+        keep=lambda w: canonical(KEEP),
         measures=study.analyses["measures"],
         resamples=study.spec["bootstrap"],
         flips=study.spec["flips"],
@@ -283,8 +289,8 @@ rule measure_augmentation:
     shell:
         "python -m verseir measure_augmentation --results {params.results:q}"
         " --query-sets {params.query_sets:q} --wording {input.wording:q} --quoting {params.quoting}"
-        " --base-mode {params.base_mode:q} --measures {params.measures:q} --resamples {params.resamples}"
-        " --flips {params.flips} --seed {params.seed} --effects {output.effects:q}"
+        " --base-mode {params.base_mode:q} --keep {params.keep:q} --measures {params.measures:q}"
+        " --resamples {params.resamples} --flips {params.flips} --seed {params.seed} --effects {output.effects:q}"
         " --by-quotation {output.by_quotation:q} 2>&1 | tee {log:q}"
 
 

@@ -105,12 +105,18 @@ rule fuse_runs:
         " --depth {params.depth} --runs {input.runs:q} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
+def indexed_in(corpus, modes):
+    """The chunks of those of ``modes`` that keep some poems of a corpus only: they say which."""
+    return [f"{RESULTS}/corpora/{corpus}/chunks/{mode}.parquet" for mode in modes if mode in study.spec["keep"]]
+
+
 rule import_run:
     """Take a ranked list that another program made, in TREC format or Parquet."""
     input:
         run=lambda w: study.registry[w.system]["path"].format(**w),
         queries=QUERIES,
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
+        chunks=lambda w: indexed_in(w.corpus, [w.mode]),
         code=code("import_run"),
     output:
         run=RUN,
@@ -128,4 +134,4 @@ rule import_run:
         "Importing the run of {wildcards.system} on {wildcards.corpus}, mode {wildcards.mode}, {wildcards.query_set}"
     shell:
         "python -m verseir import_run --run {input.run:q} --queries {input.queries:q} --poems {input.poems:q}"
-        " --depth {params.depth} --output {output.run:q} 2>&1 | tee {log:q}"
+        " --chunks {input.chunks:q} --depth {params.depth} --output {output.run:q} 2>&1 | tee {log:q}"

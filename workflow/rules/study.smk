@@ -12,7 +12,7 @@ from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
-from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs
+from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs, validated
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
 from verseir.written import without_written

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from verseir.encoding_faults import encoding_faults, tuning_faults
+from verseir.encoding_faults import encoding_faults, search_faults, tuning_faults
 from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.study import Study
-from verseir.study_faults import analysis_faults, arm_faults, reference_faults
+from verseir.study_faults import IDIOM_ATTRIBUTES, analysis_faults, arm_faults, reference_faults
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
@@ -37,8 +37,6 @@ def canonical(value: Any) -> str:
 
 #: What queries are for that are drawn from a corpus or from other queries.
 DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom"}
-#: By what the results of an idiom benchmark are split.
-IDIOM_STRATA = ("usage", "quality", "subject", "idiom")
 
 
 def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> Study:
@@ -82,6 +80,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     registry |= _variants(Study(spec, registry))
     faults += tuning_faults(Study(spec, registry), where)
     faults += encoding_faults(Study(spec, registry), where)
+    faults += search_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
@@ -169,7 +168,8 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
     for query_set in filled["query_sets"].values():
         query_set.setdefault("purpose", next((DRAWN[key] for key in DRAWN if key in query_set), "known-item"))
         query_set.setdefault("judged", "now")
-        query_set.setdefault("strata", list(IDIOM_STRATA) if "idioms" in query_set else query_set.get("attributes", []))
+        known = IDIOM_ATTRIBUTES if "idioms" in query_set else query_set.get("attributes", [])
+        query_set.setdefault("strata", list(known))
         if "encoding" in query_set:
             _fill(query_set["encoding"], schema["$defs"]["encoding"])
         if "edit" in query_set:
@@ -209,7 +209,9 @@ def _fill_analyses(study: Study) -> None:
     recalls = [name for name in measures if name.startswith(("Recall@", "R@"))]
     asked.setdefault("success", "Recall@5" if "Recall@5" in measures else (recalls or measures)[0])
     verses = [name for name, fields in spec["modes"].items() if fields == ["verse"]]
-    asked.setdefault("base_mode", (verses or study.modes)[0])
+    choices = [*verses, *study.modes]
+    whole = [name for name in choices if name not in spec["keep"]]  # before modes of some poems only
+    asked.setdefault("base_mode", (whole or choices)[0])
     dense = [name for name in spec["systems"] if study.registry[name]["kind"] == "dense"]
     asked.setdefault("reference_encoder", dense[0] if dense else None)
     if "normalisation" in asked:

@@ -16,6 +16,11 @@ UNTUNED = "untuned"
 BM25_FILES = ("index.json", "data.npy", "indices.npy", "indptr.npy", "poem_of.npy")
 
 
+def validated(corpus: str, query_set: str) -> str:
+    """What a system that is tuned on a query set in a corpus is called after: no name of either holds an ``@``."""
+    return f"{query_set}@{corpus}"
+
+
 class Run(NamedTuple):
     """One ranked list: of one system, for one corpus, indexing mode and query set."""
 
@@ -63,10 +68,11 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
         if kind != "imported":
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
-            corpus, validation = cross.get("tuned", {}).get(run.system, {}).get(run.query_set, ("", UNTUNED))
-            files.add(Path(folder) / "index_bm25" / run.corpus / run.mode / run.system / f"{validation}.json")
-            if corpus:
-                files.add(Path(folder) / "tune_bm25" / corpus / run.mode / validation / f"{run.system}.json")
+            place = cross.get("tuned", {}).get(run.system, {}).get(run.query_set)
+            tuned_on = validated(*place) if place else UNTUNED
+            files.add(Path(folder) / "index_bm25" / run.corpus / run.mode / run.system / f"{tuned_on}.json")
+            if place:
+                files.add(Path(folder) / "tune_bm25" / place[0] / run.mode / place[1] / f"{run.system}.json")
         if kind == "dense":
             files.add(Path(folder) / "encode_texts" / run.corpus / f"{run.system}.json")
     return sorted(files)

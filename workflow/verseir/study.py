@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from verseir.layout import UNTUNED
+from verseir.layout import UNTUNED, validated
 from verseir.written import written_sources
 
 #: How queries are read where their set does not say.
@@ -129,8 +129,8 @@ class Study:
         limits = {name: boxes for name in names if (boxes := self._boxes(name))}
         sets = self.spec["query_sets"]
         modes = {name: sorted(sets[name]["modes"]) for name in self.query_sets if "modes" in sets[name]}
-        validated = {name: place for name in self.query_sets if (place := self.validation(name))}
-        tuned = {name: validated for name in names if self.is_tuned(name)}
+        places = {name: place for name in self.query_sets if (place := self.validation(name))}
+        tuned = {name: places for name in names if self.is_tuned(name)}
         more = {"only": limits, "only_modes": modes, "tuned": tuned, "kept": sorted(self.spec["keep"])}
         return cross | {key: value for key, value in more.items() if value}
 
@@ -165,9 +165,9 @@ class Study:
         return "tune" in self.registry[system]
 
     def tuned_on(self, system: str, query_set: str) -> str:
-        """The query set on which a system is tuned for another; ``UNTUNED`` for a system with fixed parameters."""
+        """What a system is tuned on for a query set, see ``layout.validated``; ``UNTUNED`` for fixed parameters."""
         place = self.validation(query_set) if self.is_tuned(system) else None
-        return place[1] if place else UNTUNED
+        return validated(*place) if place else UNTUNED
 
     @property
     def strata(self) -> dict[str, list[str]]:

@@ -39,7 +39,8 @@ from verseir.analyses.subjects import SUBJECTS
 from verseir.analyses.thematic_scores import POOL_COVERAGE, THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.analyses.variance_shares import VARIANCE_SHARES
 from verseir.judging.judgements import JUDGING
-from verseir.report import checks, deployment, evidence, idiom_settings, idioms, settings, thematic, wording
+from verseir.kept import same_poems
+from verseir.report import checks, deployment, evidence, idiom_settings, idioms, kinds, settings, thematic, wording
 from verseir.report.panel import Panel
 from verseir.report.reading import read_shown
 from verseir.report.spoken import (
@@ -140,7 +141,9 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     judging, about_idioms = study.get("judging"), idiom_sets(study)
     wanted = TABLES + (JUDGED if judging else ())
     if about_idioms:
-        wanted += IDIOMS + ((STRATA,) if has_strata(study) else ())
+        wanted += IDIOMS
+    if has_strata(study):
+        wanted += (STRATA,)
     if compares_settings(study):
         wanted += (SETTING_CONTRASTS,)
     hidden = repeating(study, systems)
@@ -153,6 +156,7 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     if "published" in asked:
         tables[PUBLISHED.name] = read_table(folder / f"{PUBLISHED.name}.csv", PUBLISHED)
     compared = signals({name: entry for name, entry in systems.items() if name not in hidden})
+    keep = study.get("keep", {})
     scope = Scope(
         asked["base_mode"],
         asked["quoting"],
@@ -160,10 +164,13 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         sorted(name for name in study["systems"] if compared.get(name) == "lexical"),
         sorted(name for name in study["systems"] if compared.get(name) == "dense"),
         sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") == "edited"),
+        sorted(keep),
+        sorted(mode for mode in study["modes"] if not same_poems(keep, mode, asked["base_mode"])),
     )
     found = [
         *(_idioms(tables, scope, about_idioms) if about_idioms else []),
         settings.settings(tables, scope, about_idioms),
+        kinds.kinds(tables, scope, about_idioms),
         wording.spectrum(tables, scope),
         wording.quotation(tables, scope),
         wording.edits(tables, scope),

@@ -16,6 +16,7 @@ from verseir.orders import mode_order, register_order
 from verseir.report import effects, leads, question, sections, sentences
 from verseir.report.analysed import panels
 from verseir.report.effects import Cells
+from verseir.report.few import few_clusters
 from verseir.report.figure import inline_svg
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
@@ -34,8 +35,21 @@ from verseir.report.standings import Standing, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES
 
 
-def build_report(results: Path, template: Path) -> str:
+def build_report(
+    results: Path,
+    template: Path,
+    tuning: Sequence[Path] = (),
+    per_query: Path | None = None,
+    queries: Sequence[Path] = (),
+) -> str:
     """The page, as HTML, of the study whose results lie in ``results``.
+
+    Args:
+        results: the study's folder.
+        template: of the page.
+        tuning: what each tuned system chose, as ``tune_bm25`` writes it.
+        per_query: the PER_QUERY table, to count what is independent; without it nothing is counted.
+        queries: the QUERIES of the query sets, with their QRELS beside them.
 
     Raises:
         UserError: a file of the study is absent or breaks its contract, or no system searched a query set.
@@ -49,14 +63,16 @@ def build_report(results: Path, template: Path) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    context = report_context(results)
+    context = report_context(results, tuning, per_query, queries)
     environment.filters["words"] = Words(context.pop("names"))
     environment.filters["zip"] = zip
     return environment.get_template(template.name).render(context)
 
 
-def report_context(results: Path) -> dict[str, Any]:
-    """All that the page shows, ready to be read."""
+def report_context(
+    results: Path, tuning: Sequence[Path] = (), per_query: Path | None = None, queries: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """All that the page shows, ready to be read; see ``build_report``."""
     manifest = _read_json(results / "manifest.json")
     study = manifest["study"]
     hidden = repeating(study, manifest["systems"])
@@ -107,7 +123,9 @@ def report_context(results: Path) -> dict[str, Any]:
         "results": f"results/{study['study']}",
         "measures": measures,
         "synthetic": synthetic,
-        "asked": question.asked(study, leaderboard, audits),
+        "asked": question.asked(study, leaderboard, audits)
+        + (few_clusters(per_query, queries, study) if per_query else []),
+        "tuned": sections.tuned_rows(map(_read_json, tuning), hidden, order),
         "leads": led,
         "register_findings": by_corpus,
         "leaderboard": sections.leaderboard_tables(found, measures, study["measures"], _n_poems(audits)),
@@ -174,7 +192,7 @@ def _leads(found: Sequence[Standing], measures: Mapping[str, str]) -> list[dict[
 
 def _register_findings(cells: Cells, study: Mapping[str, Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     """What registers and explanations do, for each corpus whose queries name their register."""
-    verses = effects.verse_mode(study["modes"])
+    verses = effects.verse_mode(study["modes"], study.get("keep", {}))
     found = []
     for corpus in sorted({place.corpus for place, _ in cells}):
         modes = sorted({mode for place, mode in cells if place.corpus == corpus}, key=mode_order)
@@ -184,7 +202,7 @@ def _register_findings(cells: Cells, study: Mapping[str, Any], kinds: Mapping[st
                 "corpus": corpus,
                 "order": order,
                 "wording": sentences.wording_findings(cells, corpus, verses, kinds),
-                "explanations": sentences.explanation_findings(cells, corpus, study["modes"]),
+                "explanations": sentences.explanation_findings(cells, corpus, study["modes"], study.get("keep")),
             }
         )
     return found

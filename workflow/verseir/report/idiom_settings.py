@@ -66,7 +66,7 @@ def _ablation(scores: Scored, at: Sequence[tuple[str, ...]], modes: Sequence[str
                     rows.append(where | {"name": name, "by": by, "level": True})
     lead = places(pl.DataFrame({"corpus": [row["corpus"] for row in rows]}), "corpus")
     lead += [text("query_set", "Query set"), text("usage", "Queries")]
-    caption = "Systems by which texts are indexed and by the use of the idiom; bold: the highest of the column"
+    caption = "Systems by which texts are indexed and by the use of the idiom; bold: the highest of the systems"
     return by_column(scores, rows, [(mode, "") for mode in modes], lead, caption)
 
 

@@ -235,6 +235,20 @@ def _dependence(study: Mapping[str, Any]) -> str:
         "of "
         "systems are compared by Kendall’s τ, exact without ties. Systems are level where the 90% interval of their "
         f"difference lies within {study['analyses']['margin']:g} (two one-sided tests; Schuirmann, 1987)."
+        + _apart(study)
+    )
+
+
+def _apart(study: Mapping[str, Any]) -> str:
+    """What becomes of modes that index some poems only where modes are fused or compared."""
+    names = sorted(study.get("keep", {}))
+    if not names:
+        return ""
+    one = len(names) == 1
+    return (
+        f" {listing(names)} {'indexes' if one else 'index'} some poems only, and queries have the answers that are "
+        f"among them: {'it takes' if one else 'they take'} no part in the search for the best fusion, and modes are "
+        "set against the base mode only where both index the same poems."
     )
 
 

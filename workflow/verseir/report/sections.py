@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -304,6 +304,20 @@ def failed_checks(encoders: Iterable[Mapping[str, Any]]) -> list[str]:
         for encoder in encoders
         for check in encoder.get("checks", [])
         if not check["ok"]
+    ]
+
+
+def tuned_rows(
+    tuned: Iterable[Mapping[str, Any]], hidden: Collection[str], set_order: SetOrder
+) -> list[dict[str, Any]]:
+    """What each tuned system chose, by system, validation query set and mode; without ``hidden`` systems."""
+    shown = [row for row in tuned if row["system"] not in hidden]
+    place = _order(set_order)
+    return [
+        dict(row)
+        | {name: Cell(f"{row[name]:g}", row[name]) for name in ("k1", "b")}
+        | {"mean": Cell(number(row["mean"]), row["mean"]), "n_queries": f"{row['n_queries']:,}"}
+        for row in sorted(shown, key=lambda row: (row["system"], *place(row)))
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verseir.formats import count, interval, known, listing, moved, number, ordinal
+from verseir.kept import Keeps
 from verseir.report import effects
 from verseir.report.effects import Cells, Change, Place, Rivalry
 
@@ -190,9 +191,19 @@ _OVERLAP = {True: "; the intervals overlap", False: "; the intervals do not over
 # What explanations do.
 
 
-def explanation_findings(cells: Cells, corpus: str, modes: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """What indexing explanations does in each register, and whether the paper’s effect of it appears."""
-    verses, explained = effects.verse_mode(modes), effects.explained_modes(modes)
+def explanation_findings(
+    cells: Cells, corpus: str, modes: Mapping[str, Sequence[str]], keep: Keeps | None = None
+) -> list[Finding]:
+    """What indexing explanations does in each register, and whether the paper’s effect of it appears.
+
+    Modes are compared that index the same poems, by ``keep``: others have other answers.
+    """
+    keep = keep or {}
+    verses = effects.verse_mode(modes, keep)
+    explained = effects.explained_modes(modes, keep, verses)
+    if verses and not explained and effects.explained_modes(modes, keep):
+        text = f"No mode with explanations indexes the poems of mode {verses}, so their effect cannot be seen here."
+        return [Finding("explanations", "cannot be seen", text)]
     if not verses or not explained:
         text = "This study does not index both the verses alone and explanations, so their effect cannot be seen here."
         return [Finding("explanations", "cannot be seen", text)]
