@@ -10,7 +10,6 @@ MAIN = main_measures(study.spec)
 # The same of the tables of analyses, which hold some measures only.
 SHOWN = analysed_measures(study.spec)
 TABLES = f"{RESULTS}/tables"
-JUDGED_LATER = [name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"]
 # The systems whose own vectors measure how near a query is to its poem: their rows are set apart.
 REFERENCES = [name for name in study.single_systems if REFERENCE and system_entry(name) == system_entry(REFERENCE)]
 
@@ -31,11 +30,6 @@ def proximity_files(query_sets):
 def poems_of(query_sets):
     places = study.searched_places(query_sets)
     return sorted({f"{RESULTS}/corpora/{corpus}/poems.parquet" for corpus, _ in places})
-
-
-def of_query_sets(cross, query_sets):
-    """A cross with these query sets alone."""
-    return cross | {"query_sets": {name: cross["query_sets"][name] for name in query_sets}}
 
 
 SINGLE_CROSS = of_query_sets(study.cross_of(study.single_systems), [*KNOWN, *THEMATIC])

@@ -52,6 +52,11 @@ def explanations_of(corpus, modes):
     return [f"{folder}/explanations.parquet", *(f"{folder}/written/{source}.parquet" for source in written)]
 
 
+def indexed_in(corpus, modes):
+    """The chunks of those of ``modes`` that keep some poems of a corpus only: they say which."""
+    return [f"{RESULTS}/corpora/{corpus}/chunks/{mode}.parquet" for mode in modes if mode in study.spec["keep"]]
+
+
 # Before the first job of a run, every input of the study is read, and all faults are refused at once. This is no rule:
 # as one, a change in one corpus would re-run all others.
 onstart:
@@ -200,8 +205,8 @@ rule draw_idioms:
         "Reading the idioms of {params.corpus} as the query set {wildcards.query_set}"
     shell:
         "python -m verseir draw_idioms --name {wildcards.query_set:q} --corpus {params.corpus:q} --spec {params.spec:q}"
-        " --filter {params.filter:q} --poems {input.poems:q} --corpus-attributes {input.corpus_attributes:q} --queries {output.queries:q}"
-        " --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
+        " --filter {params.filter:q} --poems {input.poems:q} --corpus-attributes {input.corpus_attributes:q}"
+        " --queries {output.queries:q} --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
 
 
 rule write_explanations:

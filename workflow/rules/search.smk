@@ -105,11 +105,6 @@ rule fuse_runs:
         " --depth {params.depth} --runs {input.runs:q} --output {output.run:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
-def indexed_in(corpus, modes):
-    """The chunks of those of ``modes`` that keep some poems of a corpus only: they say which."""
-    return [f"{RESULTS}/corpora/{corpus}/chunks/{mode}.parquet" for mode in modes if mode in study.spec["keep"]]
-
-
 rule import_run:
     """Take a ranked list that another program made, in TREC format or Parquet."""
     input:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from verseir.corpora.idiolink import Item
+from verseir.corpora.idiolink import ATTRIBUTES, Item
 from verseir.faults import Fault, UserError, closest, shown
 from verseir.queries.load import query_attributes
 from verseir.tables import QRELS, QUERIES
@@ -22,8 +22,8 @@ RELEVANT: Mapping[str, tuple[str, ...]] = {
     "idiomatic": ("idiomatic", "simplification", "sense"),
 }
 
-#: The attributes of a query.
-_KEPT = ("idiom", "quality", "subject", "usage")
+#: The attributes of a query: its span stands in QUERIES.
+_KEPT = tuple(name for name in ATTRIBUTES if name != "span")
 #: How many lost queries a warning names, and how many are faults of their own; the rest are counted.
 _SHOWN, _TOLD = 5, 10
 
