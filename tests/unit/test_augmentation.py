@@ -11,6 +11,7 @@ from verseir.analyses.augmentation import (
     augmentation,
     augmentation_by_quotation,
 )
+from verseir.analyses.paired import cells
 from verseir.stats.mcnemar import mcnemar_exact
 from verseir.tables import check_table
 
@@ -107,3 +108,34 @@ def test_an_empty_stratum_says_so(runs, why):
     row = by_quotation({"verse": {"x": [1, 0, 1]}, "explanation": {"x": [0, 1, 1]}}, runs)
     assert row["p"] is None
     assert why in row["note"]
+
+
+KEPT = {"some": {"genre": ["praise"]}, "same": {"genre": ["praise"]}}
+
+
+def of_both_tables(keep, base):
+    """The modes that each of the two tables compares with ``base``."""
+    modes = {mode: {"x": [1, 0, 1, 0]} for mode in ("verse", "prose", "some", "same")}
+    per_query = pl.concat([outcomes(values, mode=mode) for mode, values in modes.items()])
+    tables = (
+        augmentation(per_query, *asked(4), base, ["Recall@5"], DRAWS, keep),
+        augmentation_by_quotation(per_query, *asked(4), wording([3, 3, 1, 1]), base, 3, ["Recall@5"], DRAWS, keep),
+    )
+    return [table["mode"].to_list() for table in tables]
+
+
+def test_modes_of_other_poems_are_not_compared():
+    assert of_both_tables(KEPT, "verse") == [["prose"]] * 2
+    assert of_both_tables(KEPT, "some") == [["same"]] * 2
+    assert of_both_tables(KEPT | {"same": {"genre": ["satire"]}}, "some") == [[]] * 2
+    assert of_both_tables(None, "verse") == [["prose", "same", "some"]] * 2
+
+
+def test_a_query_that_a_mode_has_no_answer_to_is_no_miss_there():
+    """Of a set that is judged later a mode of some poems measures fewer queries."""
+    whole = outcomes({"x": [1, 1, 0, 0], "bm25": [0, 1, 1, 0]})
+    some = outcomes({"x": [1, 1], "bm25": [0, 1]}, mode="some")
+    found = list(cells(pl.concat([whole, some]), *asked(4), ["Recall@5"]))
+    assert [(cell.modes(), len(cell.query_ids)) for cell in found] == [(["some"], 2), (["verse"], 4)]
+    assert found[0].of("some", "x", "Recall@5").mean() == 1.0
+    assert [cell.modes() for cell in cells(whole, *asked(4), ["Recall@5"])] == [["verse"]]

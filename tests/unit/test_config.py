@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from verseir.config import canonical, load_study
-from verseir.faults import InputFaults
-from verseir.layout import runs
+from verseir.corpora.hub import source_file
+from verseir.faults import InputFaults, UserError
+from verseir.layout import cost_files, runs
 from verseir.study_faults import missing_files
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +69,7 @@ def test_every_shipped_study_is_valid_alone(path):
         ({"depth": 50, "measures": ["Recall@100"]}, "Recall@100 looks at 100 poems, but ranked lists hold 50"),
         ({"chunks": {"verses": 2, "stride": 3}}, "skips verses"),
         ({1: "x"}, "the key 1 is no text"),
-        ({"query_sets": {"q": {"corpora": ["c"], "probe": {"corpus": "d", "n": 2}}}}, "can be found in d alone"),
+        ({"query_sets": {"q": {"corpora": ["c"], "probe": {"corpus": "d", "n": 2}}}}, "unknown corpus 'd'"),
         ({"query_sets": {"q.qrels": {"corpora": ["c"], "path": "q"}}}, "may not end in .qrels"),
     ],
 )
@@ -274,3 +275,147 @@ def test_a_study_without_themes_has_nothing_to_judge(asked):
     told = faults_of(minimal(judging=asked))
     assert "no query set of the study is thematic" in told and "known:" not in told
     assert load_study(minimal(judging={}), ROOT).judged_places == []
+
+
+def test_idioms_are_read_from_a_local_folder_where_there_is_one(tmp_path):
+    hub = {"id": "a/b", "folder": "test"}
+    corpora = {"c": {"adapter": "idiolink", "local": "data/test", "hub": hub}}
+    config = minimal(corpora=corpora, registry=[str(ROOT / "config/systems.yaml")])
+    far = load_study(config, tmp_path).spec["corpora"]["c"]
+    assert far["hub"] == hub and missing_files(load_study(config, tmp_path), tmp_path)[0].file == "q.jsonl"
+    (tmp_path / "data/test").mkdir(parents=True)
+    near = load_study(config, tmp_path).spec["corpora"]["c"]
+    assert near == {"adapter": "idiolink", "path": "data/test"}
+
+
+def test_where_no_hub_answers_the_local_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    spec = {"adapter": "idiolink", "local": "data/test", "hub": {"id": "a/b", "folder": "test"}}
+    with pytest.raises(UserError) as caught:
+        source_file(spec, tmp_path, "indexes.json")
+    assert "data/test" in caught.value.hint
+
+
+def repeating(tmp_path, **changes):
+    """A study of three systems, one of which repeats what was published."""
+    text = "\n".join(
+        f"{name}: {{kind: bm25{', as_published: true' if name == 'old' else ''}}}" for name in ("a", "b", "old")
+    )
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    config = {"registry": [str(tmp_path / "mine.yaml")], "systems": ["old", "b", "a"]}
+    return load_study(minimal(**config | changes), ROOT)
+
+
+def test_what_repeats_published_figures_is_compared_with_nothing(tmp_path):
+    named = {"family": "named", "baseline": "a", "systems": ["a", "old"]}
+    free = {"family": "free", "baseline": "best"}
+    modes = {"family": "modes", "of": "modes", "baseline": "verse"}
+    study = repeating(tmp_path, contrasts=[named, free, modes], modes={"verse": ["verse"], "title": ["title"]})
+    assert study.shown_systems == ["a", "b"]
+    assert set(study.cross["systems"]) == {"a", "b", "old"}  # it is measured like the others
+    chosen = {family["family"]: family["systems"] for family in study.spec["contrasts"]}
+    assert chosen == {"named": ["a", "old"], "free": ["a", "b"], "modes": ["a", "b"]}
+    (default,) = repeating(tmp_path).spec["contrasts"]
+    assert default["systems"] == ["a", "b"]
+
+
+def test_other_studies_name_no_systems_in_their_families(tmp_path):
+    for systems in (["a", "b"], ["old"]):  # a study of nothing else compares and shows it
+        study = repeating(tmp_path, systems=systems)
+        assert study.shown_systems == systems
+        assert all("systems" not in family for family in study.spec["contrasts"])
+
+
+def idiomatic(**changes):
+    """A study of an idiom benchmark, tuned on another split."""
+    sets = {
+        "s": {"corpora": ["t"], "idioms": {"corpus": "t"}, "validation": {"corpus": "v", "query_set": "vs"}},
+        "vs": {"corpora": [], "idioms": {"corpus": "v"}},
+    }
+    for name, given in changes.pop("sets", {}).items():
+        sets[name] = {key: value for key, value in {**sets.get(name, {}), **given}.items() if value is not None}
+    config = {
+        "study": "small",
+        "corpora": {name: {"adapter": "idiolink", "path": name} for name in ("t", "v")},
+        "modes": {"verse": ["verse"], "part": ["verse"]},
+        "keep": {"part": {"usage": ["literal"]}},
+        "query_sets": sets,
+        "systems": ["bm25-okapi"],
+    }
+    return config | changes
+
+
+INSTRUCTED = {"encoding": {"view": "instruction_span", "instruction": "{span}"}}
+SPAN = {"encoding": {"view": "span"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"sets": {"s": {"validation": None}}}, "tuned, and there is nothing to tune on"),
+        ({"sets": {"s": {"validation": {"corpus": "v", "query_set": "s"}}}}, "not in v"),
+        ({"sets": {"s": {"validation": {"corpus": "t", "query_set": "s"}}}}, "cannot be tuned on its own queries"),
+        (
+            {
+                "sets": {
+                    "s": {"validation": {"corpus": "t", "query_set": "x"}},
+                    "x": {"corpora": [], "idioms": {"corpus": "t"}},
+                }
+            },
+            "cannot be tuned on its own queries",
+        ),
+        ({"sets": {"s": SPAN}}, "vs is read in another way"),
+        ({"sets": {"vs": {"idioms": {"corpus": "x"}}}}, "unknown corpus 'x'"),
+        ({"sets": {"s": INSTRUCTED}}, "no system of the study searches it"),
+        ({"sets": {"s": {"corpora": []}}}, "no set is searched"),
+        ({"sets": {"s": {"judged": "later"}}}, "an idiom set is judged by its rules"),
+        ({"sets": {"s": {"attributes": ["usage"]}}}, "has this from its file"),
+        ({"sets": {"s": {"strata": ["use"]}}}, "unknown attribute 'use'"),
+        ({"keep": {"prat": {"usage": ["literal"]}}}, "unknown mode 'prat'"),
+        ({"keep": {"part": {"usage": [True]}}}, "put numbers, true and false in quotes"),
+        ({"contrasts": [{"family": "f", "of": "query_sets", "baseline": "vs"}]}, "is searched nowhere"),
+        ({"contrasts": [{"family": "f", "of": "modes", "baseline": "verse", "modes": ["verse"]}]}, "no other mode"),
+        ({"sets": {"s": SPAN, "vs": SPAN}, "systems": ["bm25-okapi", "use-m3"]}, "'use-m3' gives no token vectors"),
+        ({"systems": ["bm25-okapi", "use-m3"], "sets": {"s": INSTRUCTED}}, "'use-m3' gives no token vectors"),
+        (
+            {"sets": {"s": SPAN, "vs": SPAN, "e": {"corpora": ["t"], "edit": {"of": "s", "rule": "delete-quoted"}}}},
+            "an edit takes the place of their spans",
+        ),
+    ],
+)
+def test_an_idiom_study_that_cannot_be_run_is_refused(changes, expected):
+    assert expected in faults_of(idiomatic(**changes))
+
+
+def test_an_arm_of_a_filtered_mode_is_refused(tmp_path):
+    registry = tmp_path / "mine.yaml"
+    arms = [{"system": "e5-small-q4", "mode": "verse"}, "use-m3"]
+    registry.write_text(yaml.safe_dump({"both": {"kind": "fusion", "arms": arms}}), encoding="utf-8")
+    told = faults_of(idiomatic(systems=["both"], registry=["config/systems.yaml", str(registry)]))
+    assert "other modes keep fewer poems" in told
+
+
+def test_what_a_system_is_tuned_on_names_the_corpus_too():
+    two = {"a": {"corpora": ["t"]}, "v": {"corpora": ["t", "v"]}}
+    config = idiomatic()
+    config["corpora"] = {name: {"adapter": "jsonl", "path": name} for name in ("t", "v")}
+    config["keep"] = {}
+    config["query_sets"] = {
+        "a": two["a"] | {"path": "a", "validation": {"corpus": "t", "query_set": "v"}},
+        "b": {"corpora": ["v"], "path": "b", "validation": {"corpus": "v", "query_set": "v"}},
+        "v": two["v"] | {"path": "c", "validation": {"corpus": "t", "query_set": "a"}},
+    }
+    study = load_study(config, ROOT)
+    assert [study.tuned_on("bm25-okapi", name) for name in "abv"] == ["v@t", "v@v", "a@t"]
+    files = {str(path) for path in cost_files(study.cross, "costs")}
+    assert {"costs/tune_bm25/t/verse/v/bm25-okapi.json", "costs/tune_bm25/v/verse/v/bm25-okapi.json"} <= files
+    assert "costs/index_bm25/v/verse/bm25-okapi/v@v/whole.json" in files
+
+
+def test_the_base_mode_indexes_all_poems_where_one_does():
+    modes = {"a": ["verse"], "b": ["title"], "c": ["verse"]}
+    assert load_study(minimal(modes=modes), ROOT).analyses["base_mode"] == "a"
+    assert load_study(minimal(modes=modes, keep={"a": {"era": ["x"]}}), ROOT).analyses["base_mode"] == "c"
+    both = {name: {"era": ["x"]} for name in ("a", "c")}
+    assert load_study(minimal(modes=modes, keep=both), ROOT).analyses["base_mode"] == "b"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub.errors import LocalEntryNotFoundError
 
 from verseir.corpora.hub import is_pinned, resolved_revision, source_file
 from verseir.faults import UserError
@@ -111,6 +112,24 @@ def test_offline_without_a_copy_says_what_to_do(tmp_path: Path) -> None:
     assert done.returncode == 1
     for part in ("someone/poems", COMMIT, FILE, "HF_HUB_OFFLINE", "hf download", "'path'"):
         assert part in done.stderr
+
+
+@pytest.mark.parametrize("name", [None, "indexes.json"])
+def test_where_a_folder_is_read_the_hint_says_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str | None
+) -> None:
+    def offline(*_: Any, **__: Any) -> None:
+        raise LocalEntryNotFoundError("offline")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", offline)
+    hub = {"id": "someone/poems", **({"folder": "test"} if name else {"file": FILE})}
+    for local in (None, "data/test"):
+        with pytest.raises(UserError) as caught:
+            source_file({"hub": hub, "local": local}, tmp_path, name)
+        hint = caught.value.hint
+        assert ("give the folder that holds it as 'path'" in hint) == (name is not None)
+        assert ("give the file itself as 'path'" in hint) == (name is None)
+        assert (f"put {name or FILE} into the folder data/test" in hint) == (local is not None)
 
 
 @pytest.mark.slow  # the client tries for some twenty seconds before it gives up

@@ -164,6 +164,18 @@ def test_faults_of_attributes(tmp_path: Path) -> None:
         load_corpus("c", spec, tmp_path)
 
 
+@pytest.mark.parametrize("char", ["\t", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("adapter", ["jsonl", "csv"])
+def test_an_attribute_is_one_line(tmp_path: Path, char: str, adapter: str) -> None:
+    spec = write(tmp_path, {"poem_id": "a", "verses": ["x"], "form": f"o{char}de"})
+    if adapter == "csv":
+        (tmp_path / "verses.csv").write_text(f"poem_id,first,form\na,x,o{char}de\n", encoding="utf-8")
+        spec = {"adapter": "csv", "path": "verses.csv"}
+    with pytest.raises(InputFaults, match=rf"\[form\]: holds the character U\+{ord(char):04X}"):
+        load_corpus("c", spec | {"attributes": ["form"]}, tmp_path)
+    assert len(load_corpus("c", spec, tmp_path).poems) == 1
+
+
 def test_adapters_without_columns_have_no_attributes_to_name(tmp_path: Path) -> None:
     spec = write(tmp_path, {"id": "a", "content": "1\n\nx\n\ny"}) | {"adapter": "fannorflop", "attributes": ["form"]}
     with pytest.raises(InputFaults, match="the adapter fannorflop reads no columns"):

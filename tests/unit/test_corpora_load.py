@@ -143,6 +143,17 @@ def test_all_faults_of_poems_and_explanations_at_once(tmp_path: Path) -> None:
     assert all(fault.hint for fault in faults)
 
 
+def test_an_id_can_be_seen_and_is_short(tmp_path: Path) -> None:
+    ids = ["\u200f", "\u200b\u2800", "x" * 1001, "x" * 1000, "\u200fa", "٣", "-"]
+    write(tmp_path, "poems.jsonl", *({"poem_id": name, "verses": [["x"]]} for name in ids))
+    found = {fault.line: fault.problem for fault in faults_of({"adapter": "jsonl", "path": "poems.jsonl"}, tmp_path)}
+    assert found == {
+        1: "holds invisible characters only: U+200F",
+        2: "holds invisible characters only: U+200B, U+2800",
+        3: f"'{'x' * 57}...' has 1,001 characters, expected at most 1,000",
+    }
+
+
 def test_a_file_that_repeats_the_explanations_of_the_corpus(tmp_path: Path) -> None:
     shutil.copy(FIXTURES / "poems.jsonl", tmp_path)
     write(tmp_path, "note.jsonl", {"poem_id": "garden-1", "verse_index": 0, "text": "x"})

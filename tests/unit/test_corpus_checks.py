@@ -1,6 +1,7 @@
 """Era, poets, gold poems and duplicates: the checks that a corpus does not explain the results by itself."""
 
 import itertools
+import json
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from verseir.__main__ import main
 from verseir.analyses.duplicate_folding import (
     DUPLICATE_FOLDING,
     class_names,
@@ -25,6 +27,7 @@ from verseir.measures import per_query as measured
 from verseir.stats.pooled_logit import departure_from_linearity, pooled_slope, slope_difference
 from verseir.stats.two_groups import cliffs_delta, cramers_v
 from verseir.tables import (
+    CHUNKS,
     DUPLICATES,
     PER_QUERY,
     POEMS,
@@ -32,6 +35,7 @@ from verseir.tables import (
     QUERIES,
     RUN,
     check_table,
+    read_table,
     write_table,
 )
 
@@ -374,3 +378,30 @@ def test_without_duplicates_nothing_is_read_and_nothing_differs(tmp_path):
     assert folding(tmp_path, [{"a", "c"}]).filter(pl.col("measure") == "Recall@1")["note"].to_list() == [
         "folding changes no query"
     ]
+
+
+def test_folded_and_unfolded_runs_are_measured_by_the_judgements_of_the_mode(tmp_path):
+    """Of three relevant poems the mode indexes one; a and b, of which it indexes b, repeat each other."""
+    cross = {"query_sets": {"set": ["c"]}, "modes": {"c": ["some"]}, "systems": {"s": "bm25"}, "kept": ["some"]}
+    chunks = [(f"{poem}#0", poem, 0, 1, "t") for poem in "befg"]
+    frames = {
+        "corpora/c/chunks/some.parquet": (pl.DataFrame(chunks, schema=dict(CHUNKS.columns), orient="row"), CHUNKS),
+        "corpora/c/duplicates.csv": (duplicates_of([{"a", "b"}], "abcdefg"), DUPLICATES),
+        "runs/c/some/set/s.parquet": (run_of({"q1": "bef", "q2": "fbe"}), RUN),
+    }
+    asked = [(q, "set", "t", *[None] * 5) for q in ("q1", "q2")]
+    judged = [(q, poem, 1) for q in ("q1", "q2") for poem in "bcd"]
+    qrels = pl.DataFrame(judged, schema=dict(QRELS.columns), orient="row")
+    frames |= {
+        "queries/set.parquet": (pl.DataFrame(asked, schema=dict(QUERIES.columns), orient="row"), QUERIES),
+        "queries/set.qrels.parquet": (qrels, QRELS),
+    }
+    for name, (frame, table) in frames.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write_table(frame, tmp_path / name, table)
+    told = ["--results", str(tmp_path), "--cross", json.dumps(cross), "--measures", "Recall@1", "Rprec"]
+    assert main(["evaluate_runs", *told, "--output", str(tmp_path / "per_query.parquet")]) == 0
+    out = tmp_path / "folding.csv"
+    assert main(["fold_duplicates", *told, "--resamples", "99", "--seed", "0", "--output", str(out)]) == 0
+    table = read_table(out, DUPLICATE_FOLDING)
+    assert table["unfolded"].to_list() == table["folded"].to_list() == [0.5, 0.5]

@@ -190,3 +190,13 @@ def test_changes_of_a_graded_measure_are_flipped():
     frame = effects(*study({"bm25": rng.random(30)}, {"bm25": rng.random(30)}))
     assert only(frame, effect="change")["test"] == "sign-flip"
     assert frame["p_t"].null_count() == 0
+
+
+def test_a_mode_that_measures_fewer_queries_has_its_own_changes():
+    before, after = {"bm25": [1, 1, 0, 0], "encoder": [1, 0, 1, 0]}, {"bm25": [0, 1, 0, 0], "encoder": [1, 1, 1, 0]}
+    per_query, queries, qrels = study(before, after)
+    some = per_query.filter(pl.col("query_id").str.slice(0, 4).is_in(names(2)))
+    frame = effects(pl.concat([per_query, some.with_columns(mode=pl.lit("some"))]), queries, qrels)
+    assert only(frame, effect="change", a="bm25", mode="some")["n"] == 2
+    assert only(frame, effect="change", a="bm25", mode="some")["before"] == 1.0
+    assert frame.filter(pl.col("mode") == "verse").equals(effects(per_query, queries, qrels))

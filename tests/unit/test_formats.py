@@ -1,6 +1,7 @@
 """Numbers and text as they read on the page."""
 
 import math
+from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from verseir.formats import (
     count,
+    decimals_of,
     interval,
     listing,
+    moved,
     number,
     ordinal,
     p_phrase,
@@ -45,6 +48,9 @@ def test_missing_end_of_interval_is_said():
         (0.0450, "0.045"),
         (0.05, "0.050"),
         (0.0499999, "0.0499999"),
+        (0.04999999999999999, "0.04999999999999999"),
+        (0.000345, "3.5e-4"),
+        (0.345, "0.35"),
         (0.47, "0.47"),
         (1.0, "1.00"),
     ],
@@ -74,12 +80,48 @@ def test_signs():
     assert signed(-0.0001) == number(-0.0001) == signed(0.0001) == "0.000"
 
 
+@given(st.integers(-(10**7), 10**7), st.integers(3, 7), st.integers(0, 5), st.integers(-3, 3))
+def test_what_is_rounded_are_decimals_and_halves_go_up(numerator, places, digits, noise):
+    """The value that is meant has few decimals; sums in another order differ from it in the last bits."""
+    meant = Decimal(numerator).scaleb(-places)
+    value = float(meant)
+    for _ in range(abs(noise)):
+        value = math.nextafter(value, math.copysign(math.inf, noise)) if value else value
+    expected = meant.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    text = f"{abs(expected)}" if expected == 0 else f"{expected}".replace("-", "\u2212")
+    assert number(value, digits) == text
+    assert signed(value, digits) == (f"+{text}" if expected > 0 else text)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_any_float_can_be_told(value):
+    assert float(number(value, 4).replace("\u2212", "-")) == pytest.approx(value, rel=1e-11, abs=1e-4)
+    assert "-" not in number(value) + signed(value) + quantity(value)
+
+
+def test_halves_do_not_hang_on_the_last_bit():
+    assert number(0.34585, 4) == number(0.1 + 0.24585, 4) == number(math.nextafter(0.34585, 0), 4) == "0.3459"
+    assert [percent(0.12345), percent(0.0005), quantity(2.675), quantity(-2.675)] == [
+        "12.3%",
+        "< 0.1%",
+        "2.68",
+        "\u22122.68",
+    ]
+    assert percent(0.12350) == "12.4%"
+
+
+def test_differences_are_told_with_the_decimals_that_they_need():
+    needed = {(0.5,): 3, (0.0004, 0.2): 4, (0.0, None): 3, (-0.00012, math.nan): 4, (1e-15,): 3}
+    assert {values: decimals_of(*values) for values in needed} == needed
+    assert [moved(0.12), moved(0.0003), moved(-0.0003), moved(0.0)] == ["+0.120", "+0.0003", "\u22120.0003", "0.000"]
+
+
 def test_small_share_is_not_zero():
     assert [percent(share) for share in (0, 0.0004, 0.034, 1)] == ["0%", "< 0.1%", "3.4%", "100.0%"]
 
 
 def test_quantities_and_counts():
-    assert [quantity(value) for value in (1234.5, 35.21, 0.01234, 0)] == ["1,234", "35.2", "0.0123", "0"]
+    assert [quantity(value) for value in (1234.5, 35.21, 0.01234, 0)] == ["1,235", "35.2", "0.0123", "0"]
     assert [count(1, "query", "queries"), count(1200, "query", "queries")] == ["1 query", "1,200 queries"]
     assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 21, 112)] == [
         "1st",

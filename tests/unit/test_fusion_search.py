@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from strata_study import cross as strata_cross
+from strata_study import verb, write_results
 
 from verseir.__main__ import main
 from verseir.analyses.fused_ranks import code_arm, fused_ranks, measure_subsets, unite
@@ -21,13 +23,14 @@ from verseir.analyses.fusion_search import (
     search_fusions,
     subsets_of,
 )
+from verseir.analyses.inputs import whole_modes
 from verseir.analyses.paired import Draws
 from verseir.faults import UserError
 from verseir.fusion import reciprocal_rank_fusion
 from verseir.layout import Run
 from verseir.measures import parse_measure, per_query, read_judgements
 from verseir.stats.cross_validation import corrected_t, deal_folds, widened_means
-from verseir.tables import QRELS, QUERIES, RUN, check_table, read_table, write_table
+from verseir.tables import PER_QUERY, QRELS, QUERIES, RUN, check_table, read_table, write_table
 
 DRAWS = Draws(500, 999, 1)
 SEARCH = Search(max_arms=3, k=60, depth=100, folds=10)
@@ -302,3 +305,44 @@ def test_the_verb_writes_its_tables(tmp_path):
         assert main(["search_fusions", *told]) == 0
         tables = [read_table(*one) for one in zip(files, (FUSION, FUSION_CONTRASTS, FUSION_SUBSETS), strict=True)]
         assert [len(table) for table in tables] == ([5, 2, 3] if measures else [0, 0, 0])
+
+
+def test_runs_with_other_relevant_poems_are_not_fused():
+    runs, queries = known_item({("bm25", "verse"): [1, 0] * 6, ("e", "some"): [0, 1] * 6})
+    (run, ranked, qrels, ids) = runs[1]
+    with pytest.raises(ValueError, match="other judgements"):
+        searched(([runs[0], (run, ranked, qrels.head(6), ids)], queries))
+    with pytest.raises(ValueError, match="other judgements"):
+        searched(([runs[0], (run, ranked, qrels, ids[:6])], queries))
+
+
+@pytest.mark.parametrize("modes", [("full", "plain"), ("aaa", "plain"), ("plain", "zzz")])
+def test_single_arms_have_the_means_of_the_leaderboard_whatever_modes_are_called(tmp_path, modes):
+    write_results(tmp_path, modes=("full", "plain"))
+    whole = next(mode for mode in modes if mode != "plain")
+    if whole != "full":
+        (tmp_path / "runs/c/full").rename(tmp_path / f"runs/c/{whole}")
+    cross = strata_cross(modes=modes)
+    assert verb("evaluate_runs", tmp_path, cross=cross, measures=["nDCG@10"], output=tmp_path / "values.parquet") == 0
+    values = read_table(tmp_path / "values.parquet", PER_QUERY)
+    files = {"output": "fusion.csv", "contrasts": "contrasts.csv", "subsets": "subsets.csv"}
+    options = {"max_arms": 2, "k": 60, "depth": 20, "folds": 3, "resamples": 99, "flips": 99, "seed": 1}
+    options |= {name: tmp_path / file for name, file in files.items()}
+    assert verb("search_fusions", tmp_path, cross=cross, measures={"span": "nDCG@10"}, **options) == 0
+    subsets = read_table(tmp_path / "subsets.csv", FUSION_SUBSETS)
+    found = dict(subsets.filter(pl.col("n_arms") == 1).select("arms", "in_sample").iter_rows())
+    board = values.filter(pl.col("mode") == whole).group_by("system").agg(pl.col("value").mean()).iter_rows()
+    assert found == pytest.approx({f"{system}/{whole}": mean for system, mean in board})
+    assert len(found) == 2
+    assert subsets["arms"].str.contains("plain").sum() == 0
+    said = read_table(tmp_path / "fusion.csv", FUSION)["note"]
+    assert said.str.contains("modes of some poems only take no part: plain").all()
+
+
+def test_where_every_mode_keeps_some_poems_there_is_nothing_to_fuse(tmp_path):
+    write_results(tmp_path, modes=("plain",))
+    rest, apart = whole_modes(strata_cross(modes=("plain",)))
+    assert (rest["modes"], apart) == ({"c": []}, {("c", "span"): ["plain"]})
+    assert "kept" not in rest
+    unkept = {name: value for name, value in strata_cross(modes=("full",)).items() if name != "kept"}
+    assert whole_modes(unkept) == (unkept, {})

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from verseir.__main__ import main
 from verseir.corpora import hub, idiolink
+from verseir.corpora.attributes import alike
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import PartlyRead, attributes_frame
 from verseir.faults import InputFaults, UserError
@@ -115,6 +116,70 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_ids_and_texts_that_would_break_a_table_are_refused(tmp_path: Path) -> None:
+    bad = [
+        record(1, "literal", id="\u200f\u200f"),
+        record(2, "literal", id="x" * 1001),
+        record(3, "literal", id="a\tb"),
+        record(4, "literal", subject="Food\tand drink"),
+        record(5, "literal", idiom="spill\u2028the beans"),
+        record(6, "literal", sentence="They spill the beans.\x85"),
+        record(7, "literal", id="x" * 1000, subject="Food\u2029"),
+        record(8, "literal", id="\u200fمثل", sentence="They\u00a0spill the beans."),
+    ]
+    assert [found[1:] for found in faults_of(tmp_path, bad)] == [
+        ("id", "record 1: holds invisible characters only: U+200F"),
+        ("id", f"record 2: '{'x' * 57}...' has 1,001 characters, expected at most 1,000"),
+        ("id", "record 3: 'a\tb' holds a blank"),
+        ("subject", "record 4: holds the character U+0009"),
+        ("idiom", "record 5: holds the character U+2028"),
+        ("sentence", "record 6: holds the character U+0085"),
+        ("subject", "record 7: holds the character U+2029"),
+    ]
+
+
+def test_spellings_of_one_name_are_told_by_record(tmp_path: Path) -> None:
+    usual = documents()
+    spellings = ["Spill the beans", "spill the beans ", "spill  the beans", "spill the\u200b beans", "spill the beans"]
+    usual += [record(20 + n, "sense", idiom=idiom) for n, idiom in enumerate([*spellings, spellings[0]])]
+    spec = write(tmp_path, [*usual, record(30, "sense", subject="food")])
+    asked = [record(9, "literal", id="q1"), record(9, "literal", id="q2", idiom="SPILL THE BEANS")]
+    write(tmp_path, asked, idiolink.QUERIES)
+    found = sorted(idiolink.spelling_faults(spec, tmp_path, with_queries=True))
+    assert {fault.hint for fault in found} == {"write it in one way: 'spill the beans'", "write it in one way: 'Food'"}
+    assert [(fault.file, fault.field, fault.problem.split(": ", 1)) for fault in found] == [
+        (
+            "split/indexes.json",
+            "idiom",
+            ["record 11", "'Spill the beans' (as in 1 more) is spelt another way elsewhere"],
+        ),
+        ("split/indexes.json", "idiom", ["record 12", "'spill the beans ' is spelt another way elsewhere"]),
+        ("split/indexes.json", "idiom", ["record 13", "'spill  the beans' is spelt another way elsewhere"]),
+        ("split/indexes.json", "idiom", ["record 14", r"'spill the\u200b beans' is spelt another way elsewhere"]),
+        ("split/indexes.json", "subject", ["record 17", "'food' is spelt another way elsewhere"]),
+        ("split/queries.json", "idiom", ["record 2", "'SPILL THE BEANS' is spelt another way elsewhere"]),
+    ]
+    lines = (tmp_path / "split" / idiolink.DOCUMENTS).read_text(encoding="utf-8").split("\n")
+    assert all(lines[fault.line - 1].strip() == "{" for fault in found)
+    assert len(list(idiolink.spelling_faults(spec, tmp_path, with_queries=False))) == 5
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_alike_does_not_see_capitals_nor_blanks(a: str, b: str) -> None:
+    assert alike(alike(a)) == alike(a)
+    assert alike(f" {a}  {b}\u200b\t") == alike(f"{a} {b}")
+    assert alike("Devil’s  Advocate") == alike("devil's advocate") != alike("devils advocate")
+
+
+@pytest.mark.parametrize("place", ["split/indexes.json", "split/queries.json"])
+def test_a_file_where_a_folder_is_read_is_told(tmp_path: Path, place: str) -> None:
+    write(tmp_path, documents())
+    write(tmp_path, queries(), idiolink.QUERIES)
+    with pytest.raises(UserError, match="is a file, and a folder is read") as caught:
+        load_corpus("c", {"adapter": "idiolink", "path": place}, tmp_path)
+    assert "the folder that holds indexes.json" in caught.value.hint
+
+
 def test_a_misspelt_key_is_pointed_at(tmp_path: Path) -> None:
     spec = write(tmp_path, [{key + "s" * (key == "usage"): value for key, value in record(0, "sense").items()}])
     with pytest.raises(PartlyRead) as caught:
@@ -134,6 +199,8 @@ def test_good_records_are_checked_further_beside_bad_ones(tmp_path: Path) -> Non
     ("data", "problem"),
     [
         (b'{"id": "a"}', "is not a JSON array of records"),
+        (b"[" + json.dumps(record(0, "sense")).encode() + b",\n ]", "is not valid JSON: a comma before the end"),
+        (b"[,]", "is not valid JSON"),
         (b"<html>", "is not a JSON array of records"),
         (b"", "is empty"),
         (b'[{"id" 1}]', "is not valid JSON"),
@@ -298,7 +365,7 @@ def test_queries_carry_span_cluster_and_attributes(tmp_path: Path) -> None:
 def test_a_query_whose_documents_the_sample_left_out_is_left_out(tmp_path: Path) -> None:
     corpus, items = split_of(tmp_path, IDIOMS[:1])
     literal = corpus.attributes.filter(value="literal")["poem_id"].to_list()
-    made = idiom_queries("span", "c", items, corpus.attributes, literal[:1])
+    made = idiom_queries("span", "c", items, corpus.attributes, literal[:1], sampled=True)
     assert made.queries["query_id"].to_list() == ["q0_spill_literal"]
     assert made.qrels.rows() == [("q0_spill_literal", literal[0], 1)]
     assert set(made.attributes["query_id"]) == {"q0_spill_literal"}
@@ -307,8 +374,13 @@ def test_a_query_whose_documents_the_sample_left_out_is_left_out(tmp_path: Path)
         "1 query without a relevant document in c as it was sampled, left out: q0_spill_idiomatic "
         f"(split/queries.json:{line})",
     )
-    with pytest.raises(UserError, match="none of the 2 queries that come with c has a relevant document"):
-        idiom_queries("span", "c", items, corpus.attributes, [])
+    assert [item.item_id for item in made.lost] == ["q0_spill_idiomatic"]
+    for sampled in (True, False):
+        with pytest.raises(UserError, match="none of the 2 queries that come with c has a relevant document") as caught:
+            idiom_queries("span", "c", items, corpus.attributes, [], sampled=sampled)
+        assert ("sample" in caught.value.hint) == sampled
+    whole = idiom_queries("span", "c", items, corpus.attributes, literal[:1])
+    assert "sampled" not in whole.warnings[0] and "relevant document in c, left out" in whole.warnings[0]
 
 
 @given(st.randoms(use_true_random=False))
@@ -354,6 +426,26 @@ def test_every_document_of_an_idiom_is_relevant_to_one_of_its_two_queries(
         given_documents[int(poem[1:])][1] in RELEVANT[usage_of[query]]
         for query, poem in made.qrels.select("query_id", "poem_id").iter_rows()
     )
+
+
+def test_the_verb_leaves_out_no_query_where_nothing_was_sampled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, [found for found in documents() if found["usage"] == "literal"])
+    write(tmp_path, queries(), idiolink.QUERIES)
+    spec: dict[str, Any] = {"adapter": "idiolink", "path": str(tmp_path / "split")}
+    at = {name: str(tmp_path / f"{name}.parquet") for name in ("p", "e", "a", "q", "r", "qa", "d")}
+    kept = ["--poems", at["p"], "--explanations", at["e"], "--attributes", at["a"], "--duplicates", at["d"]]
+    drawn = ["--poems", at["p"], "--corpus-attributes", at["a"], "--queries", at["q"], "--qrels", at["r"]]
+    for sample, code in (({"sample": {"n": 3}}, 0), ({"sample": {"seed": 1}}, 1), ({}, 1)):
+        given = ["--name", "c", "--spec", json.dumps(spec | sample)]
+        assert main(["ingest_corpus", *given, *kept, "--audit", str(tmp_path / "a.json")]) == 0
+        capsys.readouterr()
+        given = ["--name", "s", "--corpus", "c", "--spec", json.dumps(spec | sample), *drawn]
+        assert (main(["draw_idioms", *given, "--attributes", at["qa"]]) != 0) == code
+        told = capsys.readouterr()
+        assert ("warning: s: 1 query without a relevant document in c as it was sampled" in told.out) == (not code)
+        assert ("query 'q_spill_idiomatic' has no relevant document in c: none of the idiom" in told.err) == bool(code)
 
 
 def test_the_verbs_write_the_tables_of_a_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_idioms import PLACES, questions, write_study
 
-from verseir.analyses.idioms import Cell, read_cells
+from verseir.analyses.idioms import Cell, Estimate, read_cells
 from verseir.analyses.string_match import (
+    DIGITS,
     NO_EXPECTATION,
     Halves,
+    _written,
     annotated,
     expected,
     matched_halves,
@@ -160,4 +162,12 @@ def test_the_table_has_each_use_and_all(tmp_path):
 def test_a_use_that_all_score_alike_has_no_interval_and_says_so(tmp_path):
     found = string_match(write_study(tmp_path), PLACES, ["Rprec"], 100, 1).filter(pl.col("usage") == "literal")
     assert found["ci_low"].null_count() == len(found)
-    assert found["note"].unique().to_list() == ["interval not estimable: every query scores alike"]
+    assert found["note"].unique().to_list() == ["interval not estimable: every cluster of queries scores alike"]
+
+
+@pytest.mark.parametrize("n", [3, 1500])
+def test_the_mean_of_many_thirds_shows_no_noise(n):
+    third = round(1 / 3, DIGITS)
+    noisy = sum([third] * n) / n
+    written = _written(Estimate(noisy, None, noisy + 2e-14, "why"))
+    assert written == Estimate(third, None, third, "why")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from verseir.__main__ import main
 from verseir.corpora.model import attributes_frame, explanations_frame, poems_frame
 from verseir.faults import UserError
-from verseir.kept import keep_problems, kept_poems, require_kept
+from verseir.kept import keep_problems, kept_poems, require_kept, same_poems
 from verseir.tables import ATTRIBUTES, CHUNKS, EXPLANATIONS, POEMS, read_table, write_table
 
 USAGE = ["literal", "idiomatic", "sense", "literal", None]
@@ -133,3 +133,11 @@ def test_the_verb_chunks_what_is_kept(tables: Any, capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "2 of 5 poems kept\n"
     assert chunked(tables, "--keep", keep) == 2
     assert "no poem has the attribute 'usage'" in capsys.readouterr().err
+
+
+def test_modes_keep_the_same_poems_where_they_ask_for_the_same() -> None:
+    keeps = {"a": {"genre": ["praise", "satire"]}, "b": {"genre": ["satire", "praise"]}, "c": {"genre": ["praise"]}}
+    assert same_poems(keeps, "a", "b")
+    assert not same_poems(keeps, "a", "c")
+    assert not same_poems(keeps, "a", "whole")
+    assert same_poems(keeps, "whole", "other")

@@ -224,3 +224,11 @@ def test_the_verb_writes_its_tables(tmp_path, study):
     assert main(options.split()) == 0
     assert len(read_table(tmp_path / "m.csv", MECHANISM)) == 12
     assert len(read_table(tmp_path / "s.csv", MECHANISM_SUMMARY)) == 3 * 4
+
+
+def test_changes_to_a_mode_of_other_poems_are_not_related():
+    study = Study(n=20, modes=("verse", "explanation", "some"))
+    keep = {"some": {"genre": ["praise"]}}
+    changed = [table.filter(pl.col("against_mode").is_not_null()) for table in (study.table(), study.table(keep=keep))]
+    assert [set(table["mode"]) for table in changed] == [{"explanation", "some"}, {"explanation"}]
+    assert set(study.table(keep=keep)["mode"]) == {"verse", "explanation", "some"}

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verseir.__main__ import main
+from verseir.chunks import make_chunks
 from verseir.overlap import (
     INDEXED,
     PROXIMITY,
@@ -20,7 +22,7 @@ from verseir.overlap import (
     poems_holding,
     target_chunks,
 )
-from verseir.tables import CHUNKS, EXPLANATIONS, POEMS, QRELS, QUERIES, check_table
+from verseir.tables import CHUNKS, EXPLANATIONS, POEMS, QRELS, QUERIES, check_table, read_table, write_table
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=9)
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_size=1, max_size=5)
@@ -193,3 +195,33 @@ def test_a_text_is_as_near_to_itself_as_can_be():
     arguments = (queries(q="x"), qrels(("q", "p")), vector, chunk_frame(("p", 0, "x")))
     assert measure_proximity("c", "verse", "enc", *arguments, vector)["proximity"].to_list() == pytest.approx([1.0])
     assert measure_proximity("c", "verse", "enc", *arguments, 0 * vector)["proximity"].to_list() == [0.0]
+
+
+def test_a_target_that_a_mode_does_not_index_is_none():
+    corpus, asked = poems(p=["a b c"], r=["a x y"]), queries(q="a b c", lost="a b c")
+    judged, modes = qrels(("q", "p"), ("q", "r"), ("lost", "p")), {"some": ["verse"], "verse": ["verse"]}
+    table = measure_indexed("c", corpus, explanations(), modes, asked, judged, "full", {"some": ["r"]})
+    seen = {(row["mode"], row["query_id"]): row["longest_run"] for row in check_table(table, INDEXED, "x").to_dicts()}
+    assert seen == {("some", "q"): 1, ("verse", "q"): 3, ("verse", "lost"): 3}
+    none = measure_indexed("c", corpus, explanations(), modes, asked, judged, "full", {"some": []})
+    assert none["mode"].unique().to_list() == ["verse"]
+
+
+def test_the_verb_measures_what_the_chunks_of_a_mode_hold(tmp_path):
+    corpus = poems(p=["a b c"], r=["a x y"])
+    frames = {
+        "poems": (corpus, POEMS),
+        "explanations": (explanations(), EXPLANATIONS),
+        "queries": (queries(q="a b c"), QUERIES),
+        "qrels": (qrels(("q", "p"), ("q", "r")), QRELS),
+        "some": (make_chunks(corpus.filter(pl.col("poem_id") == "r"), explanations(), ["verse"]), CHUNKS),
+    }
+    for name, (frame, table) in frames.items():
+        write_table(frame, tmp_path / f"{name}.parquet", table)
+    told = ["--corpus", "c", "--modes", '{"some": ["verse"], "verse": ["verse"]}', "--tokens", "full"]
+    told += ["--chunks", str(tmp_path / "some.parquet")]
+    for name in ("poems", "explanations", "queries", "qrels", "wording", "indexed"):
+        told += [f"--{name}", str(tmp_path / f"{name}.parquet")]
+    assert main(["measure_overlap", *told]) == 0
+    found = read_table(tmp_path / "indexed.parquet", INDEXED)
+    assert dict(found.select("mode", "longest_run").iter_rows()) == {"some": 1, "verse": 3}

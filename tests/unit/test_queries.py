@@ -115,6 +115,8 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         {"query_id": "j", "text": "x", "relevant": [7, ""]},
         {"query_id": "k", "text": "x", "relevant": {"p": -1, "q": 1.5, "r": True, "s": "high"}},
         {"query_id": "l", "text": "x", "relevant": ["p", "p"]},
+        {"query_id": "\u200f", "text": "x"},
+        {"query_id": "m" * 1001, "text": "x"},
     )
     q = "queries.jsonl"
     assert faults_of(spec, tmp_path) == [
@@ -136,6 +138,8 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         (q, 13, "relevant", "the grade of poem 'r' is True"),
         (q, 13, "relevant", "the grade of poem 's' is 'high'"),
         (q, 14, "relevant", "poem 'p' is judged twice for query 'l'"),
+        (q, 15, "query_id", "holds invisible characters only: U+200F"),
+        (q, 16, "query_id", f"'{'m' * 57}...' has 1,001 characters, expected at most 1,000"),
     ]
 
 
@@ -232,6 +236,11 @@ def test_faults_of_attributes(tmp_path: Path) -> None:
         (q, 1, "cluster", "is a number, expected text"),
         (q, 1, "kind", "holds the character U+000A"),
         (q, 1, "level", "is a list, expected one value"),
+    ]
+    row = {"query_id": "a", "text": "t", "relevant": "p", "level": "x\u2028y", "kind": "x\ty"}
+    assert faults_of(write(tmp_path, row) | {"attributes": ["level", "kind"]}, tmp_path) == [
+        (q, 1, "kind", "holds the character U+0009"),
+        (q, 1, "level", "holds the character U+2028"),
     ]
 
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verseir.faults import InputFaults
+from verseir.systems.identity import identify
 from verseir.systems.registry import SCHEMA, load_registry
 
 ROOT = Path(__file__).parents[2]
@@ -275,3 +276,19 @@ def test_the_registry_is_light():
 def test_revisions_are_whole_and_distinct():
     pinned = [entry["revision"] for entry in load_registry([REGISTRY]).values() if "revision" in entry]
     assert len(pinned) == len(set(pinned)) >= 10
+
+
+def test_what_repeats_published_figures_says_so():
+    shipped = load_registry([REGISTRY, REGISTRY.with_name("systems-idiolink.yaml")])
+    marked = {name for name, entry in shipped.items() if entry.get("as_published")}
+    assert marked == {name for name in shipped if name.endswith("-as-published")}
+    assert {"bm25-okapi-as-published", "drama-1b-as-published"} <= marked
+    assert "as_published" not in shipped["bm25"]
+
+
+def test_what_a_system_is_shown_for_changes_no_vector(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}", encoding="utf-8")
+    local = {"kind": "dense", "path": str(tmp_path / "model"), "dimension": 4, "max_length": 8, "pooling": "mean"}
+    entries = entries_of(tmp_path, {"one": local, "two": local | {"as_published": True}})
+    assert identify(entries["one"]).key == identify(entries["two"]).key

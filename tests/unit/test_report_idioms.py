@@ -1,20 +1,26 @@
 """The part of the report on an idiom benchmark: who is above string match, on what, and what cannot be said."""
 
+import re
+
 import polars as pl
 import pytest
 from idiom_study import MANY, MODES, SETS, SYSTEMS, idiom_spec, idiom_tables, level, unknown, write_idiom_study
-from report_study import study
+from report_study import frame, study
 from test_report_page import page_of
 
+from verseir.analyses.published import PUBLISHED
+from verseir.analyses.strata import STRATA
 from verseir.report.deployment import published
 from verseir.report.idiom_scores import ABOVE, BELOW, LEVEL, levels_said, scored, spread, stand, uses_said
 from verseir.report.idiom_settings import data
 from verseir.report.idiom_settings import settings as idiom_settings
 from verseir.report.idioms import LIMITS, QUESTION, confusion, idioms
-from verseir.report.sections import asked
+from verseir.report.question import asked
+from verseir.report.reading import read_shown
 from verseir.report.settings import settings
-from verseir.report.spoken import compares_settings, has_strata, idiom_sets
+from verseir.report.spoken import compares_settings, has_strata, idiom_sets, repeating, set_order
 from verseir.report.wording import Scope
+from verseir.tables import write_table
 
 SCOPE = Scope("full", 3, dict.fromkeys([*SETS, "val_span"], "nDCG@10"), ["bm25-okapi"], [], [])
 REGISTRY = {name: {"kind": "dense", "description": name} for name in MANY} | {"bm25-okapi": {"kind": "bm25"}}
@@ -152,9 +158,20 @@ def test_settings_tell_what_survives_correction(tables):
     assert "1 scores higher (all-minilm-l6-v2) and 1 scores lower (drama-1b) after Holm" in panel.sentences[0]
     assert [told.partition(" against ")[0] for told in panel.sentences[:3]] == SETS[1:]
     assert sum(" against full, " in told for told in panel.sentences) == 2 * len(SETS)
-    assert len(panel.grids[0].rows) == sum(
-        (row["setting"] == "mode") or row["mode"] == "full" for row in tables["setting_contrasts"].iter_rows(named=True)
+    rows = tables["setting_contrasts"].to_dicts()
+    shown = [sum(row["mode"] == "full" for row in rows), sum(row["setting"] == "mode" for row in rows)]
+    assert [len(grid.rows) for grid in panel.grids] == shown
+    assert [[column.heading for column in grid.columns[:4]] for grid in panel.grids] == [
+        ["System", "a", "b", "Mode"],
+        ["System", "a", "b", "Query set"],
+    ]
+    one = {"setting_contrasts": tables["setting_contrasts"].filter(pl.col("system") == "drama-1b")}
+    assert (
+        "drama-1b alone scores lower after Holm’s correction; difference −0.060."
+        in settings(one, SCOPE, SETS).sentences[0]
     )
+    noted = {"setting_contrasts": tables["setting_contrasts"].with_columns(note=pl.lit("other relevant documents"))}
+    assert all(grid.caption.endswith("; other relevant documents") for grid in settings(noted, SCOPE, SETS).grids)
     weak = {"setting_contrasts": tables["setting_contrasts"].with_columns(p_holm=pl.lit(0.2))}
     assert "of 3 systems none differs after Holm’s correction" in settings(weak, SCOPE, SETS).sentences[0]
     other = {"setting_contrasts": tables["setting_contrasts"].with_columns(measure=pl.lit("MRR"))}
@@ -204,9 +221,9 @@ def test_the_page_has_the_panels_first(systems, tmp_path):
     markup, page = page_of(results, spec, {name: REGISTRY[name] for name in systems})
     assert page.wrong == [] and page.open == []
     places = [
-        markup.index(f'<section id="{name}"') for name in ("registers", "idioms", "idiom-confusion", "idiom-settings")
+        markup.index(f'<section id="{name}"') for name in ("leaderboard", "idioms", "idiom-confusion", "idiom-settings")
     ]
-    assert places == sorted(places) < [markup.index('<section id="wording"')] * 4
+    assert places == sorted(places) < [markup.index('<section id="contrasts"')] * 4
     assert "Above what finding an idiom’s words scores" in page.words
     assert "What cannot be concluded: that use is understood" in page.words
     assert "every query set against sentence" in page.words or len(systems) == 1
@@ -239,7 +256,7 @@ def test_the_question_is_of_idioms_and_says_what_is_indexed(tables):
     told = asked(spec, tables["leaderboard"], audits)
     assert told[0].startswith("How well do 3 systems") and "what a query means by an idiom" in told[0]
     assert "Searched: test (40 documents)." in told[1] and "val_span" not in told[1]
-    assert "lit_idiom (verse; usage literal and idiomatic alone)" in told[1]
+    assert "lit_idiom (literal and idiomatic alone)" in told[1]
     with_poems = spec | {"query_sets": spec["query_sets"] | study()["query_sets"]}
     assert (
         "find poems"
@@ -256,3 +273,78 @@ def test_verdicts_are_counted_in_order_and_ties_are_explained():
     assert panel.lede.startswith("Tied: ")
     assert {row[4].text for row in panel.grids[0].rows} == {"0.4700"}  # as many decimals as are printed
     assert published({"published": pl.DataFrame(rows[:1])}).lede == ""
+
+
+def test_computed_counts_are_whole():
+    row = {"source": "s", "place": "p", "quantity": "q", "unit": "count", "verdict": "ok", "note": None}
+    rows = [
+        row | {"id": "a", "published": "22", "computed": 22.0, "difference": 0.0},
+        row | {"id": "b", "published": "2200", "computed": 2200.0, "difference": 0.0},
+        row | {"id": "c", "published": "40", "computed": 40.0, "difference": 0.0, "unit": "percent"},
+    ]
+    assert [cells[4].text for cells in published({"published": pl.DataFrame(rows)}).grids[0].rows] == [
+        "22",
+        "2,200",
+        "40",
+    ]
+
+
+POEMS = ("registers", "wording", "quotation", "edits", "mechanism", "models", "augmentation", "fusion")
+POEMS += ("normalisation", "protocols", "sameness", "checks")
+
+
+def test_a_page_of_idioms_alone_has_no_part_about_poems(tmp_path):
+    spec = idiom_spec()
+    markup, page = page_of(write_idiom_study(tmp_path / "idioms", spec), spec, REGISTRY)
+    assert not [name for name in POEMS if f'id="{name}"' in markup or f'href="#{name}"' in markup]
+    assert "What the register does" not in page.words and "What the Query Remembers" not in page.words
+    said = page.words.partition("The whole manifest")[0]
+    assert "Documents and duplicates" in said and not re.search(r"\b(a|the|of|tied) poems?\b", said, re.IGNORECASE)
+
+
+def test_a_page_of_idioms_and_poems_has_all_parts(tmp_path):
+    sets = idiom_spec()["query_sets"] | {"known": {"corpora": ["test"], "purpose": "known-item", "judged": "now"}}
+    spec = idiom_spec(query_sets=sets)
+    markup, page = page_of(write_idiom_study(tmp_path / "both", spec), spec, REGISTRY)
+    assert [name for name in POEMS if f'<section id="{name}"' not in markup or f'href="#{name}"' not in markup] == []
+    assert "What the register does" in page.words and "What the Query Remembers" in page.words
+    assert "Poems and duplicates" in page.words
+
+
+def test_query_sets_stand_in_the_order_of_their_reading(tmp_path):
+    spec = idiom_spec()
+    markup, _ = page_of(write_idiom_study(tmp_path / "idioms", spec), spec, REGISTRY)
+    board = markup[markup.index('<section id="leaderboard"') :]
+    places = [board.index(f'aria-label="Leaderboard of {name}, test"') for name in SETS]
+    assert places == sorted(places)
+    ties = markup[markup.index('<section id="ties"') : markup.index('<section id="costs"')]
+    assert [ties.index(f"<td>{name}</td>") for name in SETS] == sorted(ties.index(f"<td>{name}</td>") for name in SETS)
+    led = markup[markup.index("Who leads on") :]
+    assert [led.index(f"Who leads on {name}, test") for name in SETS] == sorted(
+        led.index(f"Who leads on {name}, test") for name in SETS
+    )
+    order = set_order(spec | {"query_sets": spec["query_sets"] | {"zz": {"corpora": ["test"]}}})
+    assert sorted([*SETS, "zz", "val_span"], key=order) == ["val_span", "zz", *SETS]
+
+
+def test_what_repeats_published_figures_is_shown_beside_them_alone(tmp_path):
+    old = "drama-1b"
+    entries = {name: REGISTRY[name] for name in SYSTEMS}
+    entries[old] = entries[old] | {"as_published": True}
+    spec = idiom_spec(analyses={**idiom_spec()["analyses"], "published": {"file": "p.yaml", "names": {}}})
+    results = write_idiom_study(tmp_path / "idioms", spec)
+    row = {"source": "s", "id": "a", "place": "p", "quantity": f"nDCG@10 of {old}", "unit": "share"}
+    row |= {"published": ".47", "computed": 0.47, "difference": 0.0, "verdict": "ok"}
+    write_table(frame(PUBLISHED, [row]), results / "tables" / "published.csv", PUBLISHED)
+    markup, page = page_of(results, spec, entries)
+    parts = re.split(r'(?=<section id="([a-z-]+)")', markup[: markup.index("The whole manifest")])
+    assert [name for name, part in zip(parts[1::2], parts[2::2], strict=True) if old in part] == [
+        "published",
+        "methods",
+    ]
+    assert f"Systems. {old} repeats a defect or an order of ties" in page.words
+    assert "How well do 2 systems (all-minilm-l6-v2 and bm25-okapi)" in page.words
+    shown = read_shown(results / "tables", STRATA, [old])
+    assert old not in shown["system"] and set(shown["system"]) == set(SYSTEMS) - {old}
+    every = {name: entry | {"as_published": True} for name, entry in entries.items()}
+    assert repeating(spec, every) == []  # a study of nothing else shows it

@@ -4,16 +4,17 @@ import polars as pl
 import pytest
 from report_study import SYSTEMS, contrast, frame, register, score, study
 
+from verseir.analyses.augmentation import AUGMENTATION, AUGMENTATION_BY_QUOTATION
+from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS
 from verseir.report import effects
-from verseir.report.sentences import (
-    explanation_findings,
-    lead_brief,
-    lead_finding,
-    register_findings,
-    wording_findings,
-)
+from verseir.report.deployment import fusion
+from verseir.report.effects import verse_mode
+from verseir.report.leads import alone_brief, alone_findings, lead_brief, lead_finding
+from verseir.report.methods import methods
+from verseir.report.sentences import explanation_findings, register_findings, wording_findings
 from verseir.report.spoken import analysed_measures, main_measures, signals
 from verseir.report.standings import standings
+from verseir.report.wording import Scope, augmentation
 from verseir.tables import CONTRASTS, LEADERBOARD, REGISTERS
 
 KINDS = signals(SYSTEMS)
@@ -71,6 +72,32 @@ def test_one_system():
     assert finding.verdict == "one system"
     assert "only system" in finding.text
     assert "nothing to compare" in lead_brief([standing(THREE[:1])])
+
+
+def test_places_of_one_system_are_told_together():
+    found = [
+        standing([score("dense-a", mean, mean - 0.1, mean + 0.1, query_set=name, mode=mode)])
+        for name in ("span", "sentence")
+        for mode, mean in (("verse", 0.5), ("explanation", 0.25))
+    ]
+    assert alone_brief(found) == "One system alone, so nothing to compare: dense-a on span and sentence of poems."
+    span, sentence = alone_findings(found)
+    assert (span.about, span.verdict, sentence.about) == ("span, poems", "one system", "sentence, poems")
+    assert span.text == (
+        "dense-a scores 0.500 [0.400,\u00a00.600] in mode verse and 0.250 [0.150,\u00a00.350] in mode explanation "
+        "(Recall@5, 100 queries)."
+    )
+
+
+def test_a_small_difference_is_not_told_as_none():
+    open_ = [contrast("dense-a", "bm25", -0.0002, -0.0009, 0.0004, 0.3)]
+    near = [score("bm25", 0.7, 0.6, 0.8), score("dense-a", 0.6998, 0.5, 0.8)]
+    assert "(difference +0.0002 [\u22120.0004,\u00a0+0.0009]" in lead_finding(standing(near, open_)).text
+    sure = [contrast("dense-a", "bm25", -0.0002, -0.0004, -0.00003, 0.01)]
+    told = lead_finding(standing(near, sure)).text
+    assert told.endswith("(Holm\u00a0p\u00a0=\u00a00.010), which is 0.00020 [0.00003,\u00a00.00040] below.")
+    none = [contrast("dense-a", "bm25", -0.0002, None, None, 0.3)]
+    assert "(difference +0.0002 interval not estimable" in lead_finding(standing(near, none)).text
 
 
 def test_without_a_family_against_the_best():
@@ -288,3 +315,44 @@ def test_analyses_are_spoken_of_by_a_measure_that_they_have():
 def test_imported_systems_are_what_they_say():
     systems = {"theirs": {"kind": "imported", "signal": "lexical"}, "other": {"kind": "imported"}}
     assert signals(systems) == {"theirs": "lexical", "other": ""}
+
+
+def test_explanations_are_compared_with_verses_of_the_same_poems_alone():
+    found = explained([("bm25", -0.3, 0.3)])
+    keep = {"explanation": {"genre": ["praise"]}}
+    (finding,) = explanation_findings(found, "poems", MODES, keep)
+    assert finding.verdict == "cannot be seen"
+    assert "No mode with explanations indexes the poems of mode verse" in finding.text
+    both = keep | {"verse": {"genre": ["praise"]}}
+    assert explanation_findings(found, "poems", MODES, both) == explanation_findings(found, "poems", MODES)
+
+
+def test_the_mode_of_verses_is_that_of_all_poems_if_there_is_one():
+    modes = {"a": ["verse"], "verse": ["verse"], "prose": ["explanation:prose"]}
+    assert verse_mode(modes, {}) == "a"
+    assert verse_mode(modes, {"a": {"genre": ["praise"]}}) == "verse"
+    assert verse_mode({"prose": modes["prose"]}, {}) is None
+
+
+def test_the_methods_say_what_becomes_of_modes_of_some_poems():
+    project = {"name": "verseir", "version": "1", "commit": "n/a"}
+    manifest = {"study": study(), "systems": {}, "packages": {}, "python": "3", "project": project}
+    plain = dict(methods(manifest, {}))["What results depend on"]
+    manifest["study"] = study(keep={"explanation": {"genre": ["praise"]}})
+    told = dict(methods(manifest, {}))["What results depend on"]
+    assert told.startswith(plain)
+    assert "explanation indexes some poems only" in told.removeprefix(plain)
+
+
+def test_panels_say_which_modes_take_no_part():
+    scope = Scope("verse", 3, {}, [], [], [], ["some"], ["some"])
+    tables = {table.name: frame(table, []) for table in (AUGMENTATION, FUSION, FUSION_CONTRASTS)}
+    assert "another of the same poems" in str(augmentation(tables, scope))
+    assert "in a mode of all poems" in str(fusion(tables, scope))
+    row = {"family": "f", "corpus": "c", "query_set": "s", "register": "all", "mode": "prose", "base_mode": "verse"}
+    row |= {"system": "x", "measure": "Recall@5", "n": 3, "base_mean": 0.1, "mean": 0.2, "test": "none"}
+    row |= {"family_size": 0}
+    tables |= {"augmentation": frame(AUGMENTATION, [row])}
+    tables |= {"augmentation_by_quotation": frame(AUGMENTATION_BY_QUOTATION, [])}
+    assert "some: not compared" in augmentation(tables, scope).lede
+    assert augmentation(tables, Scope("verse", 3, {}, [], [], [])).lede == ""

@@ -107,14 +107,18 @@ def test_a_table_that_no_page_holds_is_parted():
 
 def test_overlap_and_data(tables):
     sheet = overlap(tables["idiom_overlap"], SETS)
-    assert [column.heading for column in sheet.columns[5:]] == [
+    assert [column.heading for column in sheet.columns[4:]] == [
         *("jaccard", "jaccard, without spans", "query recall", "query recall, without spans"),
     ]
     rows = said(sheet)
-    assert [row[2:4] for row in rows[:4]] == [["all", "all"], ["literal", "all"], ["literal"] * 2, ["idiomatic", "all"]]
-    assert rows[0][4:6] == ["20", "0.1200 [0.1100, 0.1300]"]
+    assert [row[1:3] for row in rows[:4]] == [["all", "all"], ["literal", "all"], ["literal"] * 2, ["idiomatic", "all"]]
+    assert rows[0][3:5] == ["20", "0.1200 [0.1100, 0.1300]"]
     other = tables["idiom_overlap"].with_columns(corpus=pl.lit("val"), query_set=pl.lit("val_span"))
     assert len(overlap(pl.concat([tables["idiom_overlap"], other]), SETS).rows) == 2 * len(rows)
+    more = tables["idiom_overlap"].with_columns(query_set=pl.lit("span"))
+    twice = overlap(pl.concat([tables["idiom_overlap"], more]), SETS)  # which set a row is of is told where it matters
+    assert [column.heading for column in twice.columns[:3]] == ["corpus", "query set", "queries"]
+    assert list(dict.fromkeys(row[1] for row in said(twice))) == ["sentence", "span"]
     held = said(data(tables["idiom_data"]))
     assert [row[2] for row in held[:5]] == ["all", "literal", "idiomatic", "simplification", "sense"]
     assert held[0] == ["test", "documents", "all", "40", "2", "5", "3", "10", "16.32", "32", "3.06", "7"]
@@ -161,6 +165,7 @@ def test_the_verb_writes_every_table_without_one_of_its_inputs(given, tables, tm
             write_table(tables[name], tmp_path / f"{name}.csv", CONTRACTS[name][0])
             arguments += [f"--{option}", str(tmp_path / f"{name}.csv")]
     arguments += ["--query-sets", json.dumps(SETS), "--modes", *MODES, "--base-mode", "full", "--measures", *MEASURES]
+    arguments += ["--systems", *SYSTEMS[:2]]
     assert main(["typeset_idioms", *arguments, "--output", str(tmp_path / "paper")]) == 0
     names = ["zero-shot", "overlap", "data", *(f"{kind}-{name}" for kind in ("variants", "ablation") for name in SETS)]
     assert {path.name for path in (tmp_path / "paper").iterdir()} == {
@@ -168,3 +173,5 @@ def test_the_verb_writes_every_table_without_one_of_its_inputs(given, tables, tm
     }
     rows = list(csv.reader((tmp_path / "paper" / "table-idioms-zero-shot.csv").open(encoding="utf-8")))
     assert rows[0] == ["corpus", "measure", "system", *SETS] and {len(row) for row in rows} == {7}
+    written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "paper").iterdir())
+    assert SYSTEMS[0] in written and SYSTEMS[2] not in written  # what was not asked for is not shown

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import time
+from pathlib import Path
 
 from project import Project
 
@@ -54,7 +54,8 @@ def _check(project: Project) -> list[str]:
 
 def _made(file: str, start: int) -> bool:
     """Whether a job of this run has written ``file``: an older one is about to be replaced."""
-    return os.path.exists(file) and os.stat(file).st_mtime_ns >= start - CLOCK
+    path = Path(file)
+    return path.exists() and path.stat().st_mtime_ns >= start - CLOCK
 
 
 def _waits(reason: str) -> list[str]:

@@ -116,7 +116,7 @@ def test_parameters_are_chosen_on_the_validation_queries_of_the_same_mode(whole)
         for view in ("sentence", "span"):
             tuned = json.loads((project.results / f"tuning/val/{mode}/val_{view}/{BM25}.json").read_text())
             index = json.loads(
-                (project.results / f"indexes/test/{mode}/{BM25}/val_{view}/whole/index.json").read_text()
+                (project.results / f"indexes/test/{mode}/{BM25}/val_{view}@val/whole/index.json").read_text()
             )
             assert (tuned["n_queries"], len(tuned["grid"])) == (8, 25)
             assert (index["k1"], index["b"]) == (tuned["k1"], tuned["b"])

@@ -10,9 +10,12 @@ MAIN = main_measures(study.spec)
 # The same of the tables of analyses, which hold some measures only.
 SHOWN = analysed_measures(study.spec)
 TABLES = f"{RESULTS}/tables"
-JUDGED_LATER = [name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"]
 # The systems whose own vectors measure how near a query is to its poem: their rows are set apart.
 REFERENCES = [name for name in study.single_systems if REFERENCE and system_entry(name) == system_entry(REFERENCE)]
+
+
+# Which poems the modes index that do not index all of a corpus: they are compared with modes of the same poems alone.
+KEEP = study.spec["keep"]
 
 
 def judged(query_sets):
@@ -27,11 +30,6 @@ def proximity_files(query_sets):
 def poems_of(query_sets):
     places = study.searched_places(query_sets)
     return sorted({f"{RESULTS}/corpora/{corpus}/poems.parquet" for corpus, _ in places})
-
-
-def of_query_sets(cross, query_sets):
-    """A cross with these query sets alone."""
-    return cross | {"query_sets": {name: cross["query_sets"][name] for name in query_sets}}
 
 
 SINGLE_CROSS = of_query_sets(study.cross_of(study.single_systems), [*KNOWN, *THEMATIC])
@@ -127,6 +125,7 @@ rule relate_overlap:
         query_sets=KNOWN,
         measures=study.analyses["measures"],
         base_mode=study.analyses["base_mode"],
+        keep=lambda w: canonical(KEEP),
         lexical=study.lexical,
         fusions=FUSIONS,
         references=REFERENCES,
@@ -137,17 +136,17 @@ rule relate_overlap:
     shell:
         "python -m verseir relate_overlap --results {params.results:q} --query-sets {params.query_sets:q}"
         " --indexed {input.indexed:q} --proximity {input.proximity:q} --measures {params.measures:q}"
-        " --base-mode {params.base_mode:q} --lexical {params.lexical:q} --fusions {params.fusions:q}"
-        " --references {params.references:q} --resamples {params.resamples} --seed {params.seed}"
+        " --base-mode {params.base_mode:q} --keep {params.keep:q} --lexical {params.lexical:q}"
+        " --fusions {params.fusions:q} --references {params.references:q} --resamples {params.resamples} --seed {params.seed}"
         " --output {output.output:q} --summary {output.summary:q} 2>&1 | tee {log:q}"
 
 
 rule search_fusions:
     """The best fusion of runs, with and without a lexical arm, chosen by cross-validation."""
     input:
-        runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(SINGLE_CROSS)],
+        # What a mode finds that indexes some poems only is no list of the same answers: it is not fused with others.
+        runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(SINGLE_CROSS) if run.mode not in KEEP],
         judged=judged([*KNOWN, *THEMATIC]),
-        chunks=kept_chunks(SINGLE_CROSS),
         code=code("search_fusions"),
     output:
         output=f"{TABLES}/fusion.csv",
@@ -274,6 +273,7 @@ rule measure_augmentation:
         query_sets=[*KNOWN, *THEMATIC],
         quoting=study.analyses["quoting"],
         base_mode=study.analyses["base_mode"],
+        keep=lambda w: canonical(KEEP),
         measures=study.analyses["measures"],
         resamples=study.spec["bootstrap"],
         flips=study.spec["flips"],
@@ -283,8 +283,8 @@ rule measure_augmentation:
     shell:
         "python -m verseir measure_augmentation --results {params.results:q}"
         " --query-sets {params.query_sets:q} --wording {input.wording:q} --quoting {params.quoting}"
-        " --base-mode {params.base_mode:q} --measures {params.measures:q} --resamples {params.resamples}"
-        " --flips {params.flips} --seed {params.seed} --effects {output.effects:q}"
+        " --base-mode {params.base_mode:q} --keep {params.keep:q} --measures {params.measures:q}"
+        " --resamples {params.resamples} --flips {params.flips} --seed {params.seed} --effects {output.effects:q}"
         " --by-quotation {output.by_quotation:q} 2>&1 | tee {log:q}"
 
 

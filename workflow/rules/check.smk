@@ -109,6 +109,7 @@ rule fold_duplicates:
         per_query=rules.evaluate_runs.output,
         judged=judged(KNOWN),
         duplicates=expand(f"{RESULTS}/corpora/{{corpus}}/duplicates.csv", corpus=study.corpora),
+        chunks=kept_chunks(of_query_sets(study.cross, KNOWN)),
         code=code("fold_duplicates"),
     output:
         f"{TABLES}/duplicate_folding.csv",

@@ -2,15 +2,18 @@
 
 RUNS = [str(run.path(f"{RESULTS}/runs")) for run in runs(study.cross)]
 ALL_QUERIES = expand(f"{RESULTS}/queries/{{query_set}}.parquet", query_set=study.query_sets)
+JUDGED_LATER = [name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"]
 ALL_QRELS = expand(f"{RESULTS}/queries/{{query_set}}.qrels.parquet", query_set=study.query_sets)
 
 
 def kept_chunks(cross):
     """What the modes of a cross index that keep some poems only: it says which judgements count there."""
-    kept = cross.get("kept", [])
-    return sorted(
-        {f"{RESULTS}/corpora/{run.corpus}/chunks/{run.mode}.parquet" for run in runs(cross) if run.mode in kept}
-    )
+    return sorted({path for run in runs(cross) for path in indexed_in(run.corpus, [run.mode])})
+
+
+def of_query_sets(cross, query_sets):
+    """A cross with these query sets alone."""
+    return cross | {"query_sets": {name: cross["query_sets"][name] for name in query_sets}}
 
 
 def families_of(*compared):
@@ -37,7 +40,7 @@ rule evaluate_runs:
     params:
         cross=CROSS,
         measures=study.spec["measures"],
-        judged_later=[name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"],
+        judged_later=JUDGED_LATER,
         results=RESULTS,
     message:
         "Measuring all runs"
@@ -175,7 +178,7 @@ rule report_ties:
     params:
         cross=CROSS,
         measures=study.spec["measures"],
-        judged_later=[name for name in study.query_sets if study.spec["query_sets"][name]["judged"] == "later"],
+        judged_later=JUDGED_LATER,
         results=RESULTS,
     message:
         "Reporting ties"
@@ -185,7 +188,7 @@ rule report_ties:
 
 
 STRATA = study.strata
-STRATA_CROSS = study.cross | {"query_sets": {name: study.cross["query_sets"][name] for name in STRATA}}
+STRATA_CROSS = of_query_sets(study.cross, STRATA)
 STRATA_TABLE = [f"{RESULTS}/tables/strata.csv"] if STRATA else []
 
 if STRATA:
@@ -214,7 +217,7 @@ if STRATA:
             cross=canonical(STRATA_CROSS),
             strata=canonical(STRATA),
             measures=study.spec["measures"],
-            judged_later=[name for name in STRATA if study.spec["query_sets"][name]["judged"] == "later"],
+            judged_later=[name for name in STRATA if name in JUDGED_LATER],
             resamples=study.spec["bootstrap"],
             seed=study.spec["seed"],
         message:

@@ -45,6 +45,7 @@ if IDIOM_SETS:
             modes=sorted({run.mode for run in IDIOM_RUNS}, key=lambda mode: (mode != IDIOM_BASE, mode)),
             base_mode=IDIOM_BASE,
             measures=study.spec["measures"],
+            systems=study.shown_systems,
             folder=IDIOM_FOLDER,
         message:
             "Typesetting tables of the idiom benchmark"
@@ -52,8 +53,8 @@ if IDIOM_SETS:
             "python -m verseir typeset_idioms --leaderboard {input.leaderboard:q} {params.strata:q}"
             " --subjects {input.subjects:q} --string-match {input.string_match:q} --overlap {input.overlap:q}"
             " --data {input.data:q} --query-sets {params.query_sets:q} --modes {params.modes:q}"
-            " --base-mode {params.base_mode:q} --measures {params.measures:q} --output {params.folder:q}"
-            " 2>&1 | tee {log:q}"
+            " --base-mode {params.base_mode:q} --measures {params.measures:q} --systems {params.systems:q}"
+            " --output {params.folder:q} 2>&1 | tee {log:q}"
 
     rule plot_idioms:
         """Systems of an idiom benchmark, the best of them by query set, and what stands in the top R."""
@@ -79,7 +80,7 @@ if IDIOM_SETS:
             query_sets=canonical(IDIOM_SETS),
             base_mode=IDIOM_BASE,
             measures=canonical(MAIN),
-            systems=study.spec["systems"],
+            systems=study.shown_systems,
         message:
             "Plotting the idiom benchmark"
         shell:

@@ -6,8 +6,9 @@ if study.idiom_sets:
     IDIOM_SEARCHED = [name for name in study.idiom_sets if study.cross["query_sets"][name]]
     IDIOM_CROSS = of_query_sets(study.cross, IDIOM_SEARCHED)
     IDIOM_RUNS = list(runs(IDIOM_CROSS))
-    # The first query set of each benchmark: all sets of one hold the same queries.
-    IDIOM_QUERIES = {study.idiom_home(name): name for name in reversed(study.idiom_sets)}
+    # One query set of each benchmark: all sets of one hold the same queries, but for those with a filter.
+    IDIOM_WHOLE = sorted(study.idiom_sets, key=lambda name: ("filter" in study.spec["query_sets"][name], name))
+    IDIOM_QUERIES = {study.idiom_home(name): name for name in reversed(IDIOM_WHOLE)}
 
     def idiom_documents(corpora, part):
         """One file of each corpus."""

@@ -1,7 +1,17 @@
 # Indexes and vectors.
 
 
-VALIDATED = sorted({tuple(place) for name in study.query_sets if (place := study.validation(name))})
+VALIDATED = {validated(*place): place for name in study.query_sets if (place := study.validation(name))}
+
+
+# What every tuned system of the study chose, and on which queries.
+TUNED = sorted(
+    {
+        f"{RESULTS}/tuning/{place[0]}/{run.mode}/{place[1]}/{run.system}.json"
+        for run in runs(study.cross)
+        if (place := study.cross.get("tuned", {}).get(run.system, {}).get(run.query_set))
+    }
+)
 
 
 SCOPES = {scope_of(attribute): attribute for attribute in map(study.within, study.query_sets)}
@@ -31,8 +41,8 @@ def parameters_of(wildcards):
     """The file with the parameters that a tuned system chose on a query set; none for fixed parameters."""
     if wildcards.tuned_on == UNTUNED:
         return []
-    corpus = next(corpus for corpus, query_set in VALIDATED if query_set == wildcards.tuned_on)
-    return f"{RESULTS}/tuning/{corpus}/{wildcards.mode}/{wildcards.tuned_on}/{wildcards.system}.json"
+    corpus, query_set = VALIDATED[wildcards.tuned_on]
+    return f"{RESULTS}/tuning/{corpus}/{wildcards.mode}/{query_set}/{wildcards.system}.json"
 
 
 rule tune_bm25:
@@ -84,7 +94,7 @@ rule index_bm25:
         f"{RESULTS}/benchmarks/index_bm25/{{corpus}}/{{mode}}/{{system}}/{{tuned_on}}/{{scope}}.tsv"
     wildcard_constraints:
         system=one_of(study.searched_kind("bm25")),
-        tuned_on=one_of([UNTUNED, *(query_set for _, query_set in VALIDATED)]),
+        tuned_on=one_of([UNTUNED, *VALIDATED]),
         scope=one_of(SCOPES),
     conda:
         "../../envs/core.yaml"

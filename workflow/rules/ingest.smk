@@ -9,8 +9,7 @@ def files_of(corpus):
     named = [spec.get("path"), spec.get("sources"), *without_written(spec).get("explanations", {}).values()]
     files = []
     if spec["adapter"] == "idiolink" and "path" in spec:
-        there = [Path(spec["path"]) / name for name in ("indexes.json", "queries.json")]
-        return [str(path) for path in there if path.is_file()]
+        return [str(Path(spec["path"]) / "indexes.json")]
     if spec["adapter"] == "poetrymteb":
         return [*map(str, files_read(spec, Path())), *filter(None, [spec.get("counts")])]
     if spec["adapter"] == "beir" and "path" in spec:
@@ -27,6 +26,12 @@ def beir_files(corpus, *names):
     return [str(path) for name in names for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
 
 
+def idiom_files_of(query_set):
+    """The file of this machine that the queries of an idiom benchmark are read from."""
+    folder = study.spec["corpora"][study.idiom_home(query_set)].get("path")
+    return [str(Path(folder) / "queries.json")] if folder else []
+
+
 def query_files_of(query_set):
     spec = study.spec["query_sets"][query_set]
     if "poetry" in spec:
@@ -41,6 +46,7 @@ def query_files_of(query_set):
 def input_files():
     """All files of this machine that the study reads."""
     corpora = [path for corpus in study.corpora for path in files_of(corpus)]
+    corpora += [path for name in study.idiom_sets for path in idiom_files_of(name)]
     query_sets = [path for query_set in study.query_sets for path in query_files_of(query_set)]
     edits = [path for query_set in edited_query_sets for path in edit_files(query_set)]
     return sorted({*corpora, *query_sets, *edits, *(path for _, path in named_files(study.spec))})
@@ -78,13 +84,19 @@ def explanations_of(corpus, modes):
     return [f"{folder}/explanations.parquet", *(f"{folder}/written/{source}.parquet" for source in written)]
 
 
+def indexed_in(corpus, modes):
+    """The chunks of those of ``modes`` that keep some poems of a corpus only: they say which."""
+    return [f"{RESULTS}/corpora/{corpus}/chunks/{mode}.parquet" for mode in modes if mode in study.spec["keep"]]
+
+
 # Before the first job of a run, every input of the study is read, and all faults are refused at once. This is no rule:
 # as one, a change in one corpus would re-run all others.
 onstart:
     sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
     encoders = canonical([study.registry[name] for name in study.systems("dense")])
-    options += ["--keep", canonical(study.spec["keep"])]
+    options += ["--keep", canonical(study.spec["keep"]), "--depth", str(study.spec["depth"])]
+    options += ["--measures", *study.spec["measures"]]
     options += ["--judging", canonical(study.judging)]
     options += ["--published", study.analyses.get("published", {}).get("file", "")]
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
@@ -201,7 +213,7 @@ rule draw_chapters:
 rule draw_idioms:
     """The queries of an idiom benchmark, judged by two rules: a literal use asks for literal uses, an idiomatic one for the sense."""
     input:
-        files=lambda w: files_of(study.idiom_home(w.query_set)),
+        files=lambda w: idiom_files_of(w.query_set),
         poems=lambda w: f"{RESULTS}/corpora/{study.idiom_home(w.query_set)}/poems.parquet",
         corpus_attributes=lambda w: f"{RESULTS}/corpora/{study.idiom_home(w.query_set)}/attributes.parquet",
         code=code("draw_idioms"),
@@ -220,12 +232,13 @@ rule draw_idioms:
     params:
         corpus=lambda w: study.idiom_home(w.query_set),
         spec=lambda w: corpus_spec(study.idiom_home(w.query_set)),
+        filter=lambda w: canonical(study.spec["query_sets"][w.query_set].get("filter", {})),
     message:
         "Reading the idioms of {params.corpus} as the query set {wildcards.query_set}"
     shell:
         "python -m verseir draw_idioms --name {wildcards.query_set:q} --corpus {params.corpus:q} --spec {params.spec:q}"
-        " --poems {input.poems:q} --corpus-attributes {input.corpus_attributes:q} --queries {output.queries:q}"
-        " --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
+        " --filter {params.filter:q} --poems {input.poems:q} --corpus-attributes {input.corpus_attributes:q}"
+        " --queries {output.queries:q} --qrels {output.qrels:q} --attributes {output.attributes:q} 2>&1 | tee {log:q}"
 
 
 rule draw_beir:
@@ -337,7 +350,7 @@ rule make_chunks:
         "../../envs/core.yaml"
     params:
         fields=lambda w: spec("modes", w.mode),
-        keep=lambda w: canonical(study.spec["keep"].get(w.mode, {})),
+        keep=lambda w: canonical({name: sorted(values) for name, values in study.spec["keep"].get(w.mode, {}).items()}),
         verses=study.spec["chunks"]["verses"],
         stride=study.spec["chunks"]["stride"],
     message:

@@ -35,6 +35,7 @@ rule measure_overlap:
     input:
         poems=rules.ingest_corpus.output.poems,
         explanations=lambda w: explanations_of(w.corpus, study.modes_of(w.corpus)),
+        chunks=lambda w: indexed_in(w.corpus, study.modes_of(w.corpus)),
         queries=QUERIES,
         qrels=f"{RESULTS}/queries/{{query_set}}.qrels.parquet",
         code=code("measure_overlap"),
@@ -54,8 +55,8 @@ rule measure_overlap:
         "Measuring the words that {wildcards.query_set} shares with its poems in {wildcards.corpus}"
     shell:
         "python -m verseir measure_overlap --corpus {wildcards.corpus:q} --poems {input.poems:q}"
-        " --explanations {input.explanations:q} --modes {params.modes:q} --queries {input.queries:q}"
-        " --qrels {input.qrels:q} --tokens {params.tokens} --wording {output.wording:q} --indexed {output.indexed:q}"
+        " --explanations {input.explanations:q} --modes {params.modes:q} --chunks {input.chunks:q}"
+        " --queries {input.queries:q} --qrels {input.qrels:q} --tokens {params.tokens} --wording {output.wording:q} --indexed {output.indexed:q}"
         " 2>&1 | tee {log:q}"
 
 

@@ -116,6 +116,10 @@ rule write_report:
         analyses=[*ANALYSED, *(rules.compare_published.output if PUBLISHED else [])],
         figures=[rules.plot_registers.output[0], *ANALYSIS_FIGURES, *IDIOM_FIGURES],
         audits=expand(f"{RESULTS}/corpora/{{corpus}}/audit.json", corpus=study.corpora),
+        tuning=TUNED,
+        per_query=rules.evaluate_runs.output,
+        queries=ALL_QUERIES,
+        qrels=ALL_QRELS,
         code=code("write_report"),
         template=project_file("workflow/report/page.html"),
     output:
@@ -131,5 +135,6 @@ rule write_report:
     message:
         "Writing the report"
     shell:
-        "python -m verseir write_report --results {params.results:q} --template {input.template:q} --output {output:q}"
+        "python -m verseir write_report --results {params.results:q} --template {input.template:q}"
+        " --tuning {input.tuning:q} --per-query {input.per_query:q} --queries {input.queries:q} --output {output:q}"
         " 2>&1 | tee {log:q}"

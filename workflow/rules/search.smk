@@ -117,6 +117,7 @@ rule import_run:
         run=lambda w: study.registry[w.system]["path"].format(**w),
         queries=QUERIES,
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
+        chunks=lambda w: indexed_in(w.corpus, [w.mode]),
         code=code("import_run"),
     output:
         run=RUN,
@@ -134,4 +135,4 @@ rule import_run:
         "Importing the run of {wildcards.system} on {wildcards.corpus}, mode {wildcards.mode}, {wildcards.query_set}"
     shell:
         "python -m verseir import_run --run {input.run:q} --queries {input.queries:q} --poems {input.poems:q}"
-        " --depth {params.depth} --output {output.run:q} 2>&1 | tee {log:q}"
+        " --chunks {input.chunks:q} --depth {params.depth} --output {output.run:q} 2>&1 | tee {log:q}"

@@ -12,7 +12,7 @@ from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
-from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs, scope_of
+from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs, scope_of, validated
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
 from verseir.written import without_written
@@ -37,7 +37,7 @@ except InputFaults as faults:
 RESULTS = f"results/{study.name}"
 
 # What only people read in the registry.
-FOR_PEOPLE = ("description", "languages", "licence", "parameters", "signal", "only")
+FOR_PEOPLE = ("description", "languages", "licence", "parameters", "signal", "only", "as_published")
 
 
 def one_of(names):

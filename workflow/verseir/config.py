@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from verseir.encoding_faults import encoding_faults, tuning_faults
+from verseir.encoding_faults import encoding_faults, search_faults, tuning_faults
 from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.study import Study
-from verseir.study_faults import analysis_faults, arm_faults, reference_faults
+from verseir.study_faults import analysis_faults, arm_faults, known_attributes, reference_faults
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "study.schema.json"
 
@@ -37,8 +37,6 @@ def canonical(value: Any) -> str:
 
 #: What queries are for that are drawn from a corpus or from other queries.
 DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom", "poetry": "thematic"}
-#: By what the results of an idiom benchmark are split.
-IDIOM_STRATA = ("usage", "quality", "subject", "idiom")
 
 
 def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> Study:
@@ -70,6 +68,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
         raise InputFaults(faults)
     _localise(spec, base)
     _fill_analyses(Study(spec, registry))
+    _fill_contrasts(Study(spec, registry))
     faults += judging_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
@@ -81,6 +80,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     registry |= _variants(Study(spec, registry))
     faults += tuning_faults(Study(spec, registry), where)
     faults += encoding_faults(Study(spec, registry), where)
+    faults += search_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
@@ -170,7 +170,7 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
         query_set.setdefault("judged", "now")
         if query_set.get("poetry", {}).get("scope") == "mono":
             query_set.setdefault("strata", ["language"])
-        query_set.setdefault("strata", list(IDIOM_STRATA) if "idioms" in query_set else query_set.get("attributes", []))
+        query_set.setdefault("strata", [] if "poetry" in query_set else list(known_attributes(query_set)))
         if "encoding" in query_set:
             _fill(query_set["encoding"], schema["$defs"]["encoding"])
         if "beir" in query_set:
@@ -188,9 +188,9 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
 def _localise(spec: dict[str, Any], base: Path) -> None:
     """Read a benchmark from the folder ``local`` where there is one, else from the hub."""
     for corpus in spec["corpora"].values():
-        local = corpus.pop("local", None) if corpus["adapter"] in ("idiolink", "poetrymteb") else None
+        local = corpus.get("local") if corpus["adapter"] in ("idiolink", "poetrymteb") else None
         if local is not None and (base / local).is_dir():
-            corpus["path"] = local
+            corpus["path"] = corpus.pop("local")
             corpus.pop("hub", None)
 
 
@@ -212,7 +212,9 @@ def _fill_analyses(study: Study) -> None:
     recalls = [name for name in measures if name.startswith(("Recall@", "R@"))]
     asked.setdefault("success", "Recall@5" if "Recall@5" in measures else (recalls or measures)[0])
     verses = [name for name, fields in spec["modes"].items() if fields == ["verse"]]
-    asked.setdefault("base_mode", (verses or study.modes)[0])
+    choices = [*verses, *study.modes]
+    whole = [name for name in choices if name not in spec["keep"]]  # before modes of some poems only
+    asked.setdefault("base_mode", (whole or choices)[0])
     dense = [name for name in spec["systems"] if study.registry[name]["kind"] == "dense"]
     asked.setdefault("reference_encoder", dense[0] if dense else None)
     if "normalisation" in asked:
@@ -220,6 +222,14 @@ def _fill_analyses(study: Study) -> None:
         ablation.setdefault("systems", [name for name in study.single_systems if "text" in study.registry[name]])
         ablation.setdefault("modes", [asked["base_mode"]])
         ablation.setdefault("query_sets", study.query_sets_for("known-item"))
+
+
+def _fill_contrasts(study: Study) -> None:
+    """Name the systems of families that name none where some of the study are not to be compared."""
+    shown = study.shown_systems
+    if len(shown) < len(study.spec["systems"]):
+        for family in study.spec["contrasts"]:
+            family.setdefault("systems", list(shown))
 
 
 def _fill_judging(study: Study) -> None:

@@ -41,7 +41,11 @@ with repository, commit, path and sha256, fetched once, and `local` a folder tha
 
 **Idioms, `adapter: idiolink`**: a folder with the documents, `indexes.json`, and the queries, `queries.json`, of one
 split of the IdioLink benchmark, or any in its form: lists of objects with `id`, `sentence`, `idiom`, `span`, `subject`,
-`usage` and `is_gold`. `query_sets.<q>.idioms: {corpus: <corpus>}` are its queries.
+`usage` and `is_gold`. Its documents have the attributes `idiom`, `span`, `subject`, `usage` and `quality` (`gold`,
+`silver`), its queries all of these but `span`. `query_sets.<q>.idioms: {corpus: <corpus>}` are its queries.
+
+**Filtered indexes** (`keep`): a mode that keeps some poems counts only these as relevant. A query that has none left is
+refused: search it in other modes (`query_sets.<q>.modes`), or leave such queries out of a set (`filter`).
 
 **Poetry, `adapter: poetrymteb`**: a folder in the form of the PoetryMTEB benchmark. Its poems, `poems_all.jsonl` (or
 `corpus.jsonl`, or Parquet), have `id`, `title`, `author`, `content`, `language` (a code of three letters, kept as it is

@@ -41,8 +41,10 @@ def _validation_faults(study: Study, query_set: str, where: str) -> Iterator[Fau
     if given["corpus"] not in homes:
         problem = f"the poems that answer {given['query_set']} are not in {given['corpus']}"
         yield Fault(where, 0, f"{field}.corpus", problem, closest(given["corpus"], homes))
-    if given["query_set"] == query_set:
-        yield Fault(where, 0, field, "a set cannot be tuned on itself", "name queries that are not measured")
+    own = study.spec["query_sets"][query_set]
+    same = [key for key in ("path", "idioms", "chapters") if key in own and own[key] == spec.get(key)]
+    if given["query_set"] == query_set or (same and own.get("filter") == spec.get("filter")):
+        yield Fault(where, 0, field, "a set cannot be tuned on its own queries", "name queries that are not measured")
     if spec["judged"] == "later":
         yield Fault(where, 0, field, f"{given['query_set']} is judged later: there is nothing to tune on yet")
     if study.encoding_of(given["query_set"])["view"] != study.encoding_of(query_set)["view"]:
@@ -54,6 +56,19 @@ def _validation_faults(study: Study, query_set: str, where: str) -> Iterator[Fau
     if missing:
         problem = f"{given['corpus']} is not indexed in {', '.join(missing)}, in which {query_set} is searched"
         yield Fault(where, 0, field, problem, f"corpora.{given['corpus']}.modes")
+
+
+def search_faults(study: Study, where: str) -> Iterator[Fault]:
+    """Studies in which no system searches anything."""
+    if next(runs(study.cross), None) is not None:
+        return
+    asked = [name for name in study.query_sets if study.spec["query_sets"][name]["corpora"]]
+    if not asked:
+        yield Fault(where, 0, "query_sets", "no set is searched: all have `corpora: []`", "name a corpus")
+    for name in asked:
+        lexical = study.encoding_of(name)["view"].startswith("instruction_")
+        hint = "BM25 follows no instruction: add an encoder" if lexical else "see `only` of the systems, and `modes`"
+        yield Fault(where, 0, f"query_sets.{name}", "no system of the study searches it", hint)
 
 
 def encoding_faults(study: Study, where: str) -> Iterator[Fault]:
@@ -75,5 +90,8 @@ def encoding_faults(study: Study, where: str) -> Iterator[Fault]:
             try:
                 QueryEncoding(**study.encoding_of(query_set)).check(study.registry[system])  # type: ignore[arg-type]
             except UserError as error:
-                hint = f"{error.hint}; or limit the system to other query sets: only: [{{query_sets: [...]}}]"
+                limit = "limit the system to other query sets: only: [{query_sets: [...]}]"
+                if system not in study.searched:
+                    limit = "name another analyses.reference_encoder, or null"
+                hint = f"{error.hint}; or {limit}"
                 yield Fault(where, 0, f"query_sets.{query_set}.encoding", str(error.args[0]), hint)

@@ -13,6 +13,14 @@ COLUMNS = ("era", "meter", "genre", "poet", "language")
 
 #: Attribute -> the values of which a kept poem has one. It must for every attribute.
 Keep = Mapping[str, Sequence[str]]
+#: Mode -> its ``Keep``; a mode that indexes all poems is not named.
+Keeps = Mapping[str, Keep]
+
+
+def same_poems(keeps: Keeps, a: str, b: str) -> bool:
+    """Whether two modes keep the same poems, by what they ask for: only then have queries the same answers in both."""
+    first, second = ({name: set(values) for name, values in keeps.get(mode, {}).items()} for mode in (a, b))
+    return first == second
 
 
 def kept_poems(poems: pl.DataFrame, attributes: pl.DataFrame | None, keep: Keep) -> pl.DataFrame:

@@ -19,6 +19,11 @@ ALL_POEMS = "whole"
 BM25_FILES = ("index.json", "data.npy", "indices.npy", "indptr.npy", "poem_of.npy")
 
 
+def validated(corpus: str, query_set: str) -> str:
+    """What a system that is tuned on a query set in a corpus is called after: no name of either holds an ``@``."""
+    return f"{query_set}@{corpus}"
+
+
 class Run(NamedTuple):
     """One ranked list: of one system, for one corpus, indexing mode and query set."""
 
@@ -72,11 +77,12 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
         if kind != "imported":
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
-            corpus, validation = cross.get("tuned", {}).get(run.system, {}).get(run.query_set, ("", UNTUNED))
-            place = Path(folder) / "index_bm25" / run.corpus / run.mode / run.system / validation
-            files.add(place / f"{scope_of(cross.get('within', {}).get(run.query_set, ''))}.json")
-            if corpus:
-                files.add(Path(folder) / "tune_bm25" / corpus / run.mode / validation / f"{run.system}.json")
+            place = cross.get("tuned", {}).get(run.system, {}).get(run.query_set)
+            index = Path(folder) / "index_bm25" / run.corpus / run.mode / run.system
+            scope = scope_of(cross.get("within", {}).get(run.query_set, ""))
+            files.add(index / (validated(*place) if place else UNTUNED) / f"{scope}.json")
+            if place:
+                files.add(Path(folder) / "tune_bm25" / place[0] / run.mode / place[1] / f"{run.system}.json")
         if kind == "dense":
             files.add(Path(folder) / "encode_texts" / run.corpus / f"{run.system}.json")
     return sorted(files)

@@ -190,11 +190,13 @@ def measure_indexed(
     queries: pl.DataFrame,
     qrels: pl.DataFrame,
     preset: str,
+    kept: Mapping[str, Iterable[str]] | None = None,
 ) -> pl.DataFrame:
     """The INDEXED table: what each query shares with the text of its target in each indexing mode.
 
     The text is all fields of the mode over the whole poem, each verse once. A target without text in a mode shares
-    nothing. Of several targets it is, in each mode by itself, the one that WORDING would take.
+    nothing; one that the mode does not index is none, and a query without another has no row there. Of several targets
+    it is, in each mode by itself, the one that WORDING would take.
 
     Args:
         corpus: its name.
@@ -204,6 +206,7 @@ def measure_indexed(
         queries: the QUERIES of one set.
         qrels: its QRELS.
         preset: the normalisation under which words are compared.
+        kept: the poems that each mode indexes that does not index all.
     """
     targets = targets_of(queries, qrels, poems["poem_id"])
     held = _of_poems(poems, targets)
@@ -213,8 +216,13 @@ def measure_indexed(
     for mode, fields in sorted(modes.items()):
         whole = make_chunks(held, explanations, fields, size=max(longest, 1)).select("poem_id", "text")
         texts = {poem_id: _Text.of(_line_tokens(text, preset)) for poem_id, text in whole.iter_rows()}
+        there = targets
+        if kept is not None and mode in kept:
+            there = targets_of(queries, qrels, set(kept[mode]) & texts.keys())
         for query_id, query_set, words in asked:
-            match = _closest(words, {poem_id: texts[poem_id] for poem_id in targets[query_id]})
+            if query_id not in there:
+                continue
+            match = _closest(words, {poem_id: texts[poem_id] for poem_id in there[query_id]})
             rows.append((corpus, mode, query_set, query_id, match.containment, match.run.length))
     return pl.DataFrame(rows, schema=dict(INDEXED.columns), orient="row")
 

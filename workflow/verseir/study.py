@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from verseir.layout import UNTUNED
+from verseir.layout import UNTUNED, validated
 from verseir.written import written_sources
 
 #: How queries are read where their set does not say.
@@ -63,6 +63,13 @@ class Study:
     def single_systems(self) -> list[str]:
         """The study's own systems that are no fusions, sorted."""
         return sorted(name for name in self.spec["systems"] if self.registry[name]["kind"] != "fusion")
+
+    @property
+    def shown_systems(self) -> list[str]:
+        """The study's own systems that are compared and shown, sorted: not those that repeat what was published, unless
+        it has no other."""
+        own = sorted(self.spec["systems"])
+        return [name for name in own if not self.registry[name].get("as_published", False)] or own
 
     @property
     def lexical(self) -> list[str]:
@@ -122,15 +129,13 @@ class Study:
         limits = {name: boxes for name in names if (boxes := self._boxes(name))}
         sets = self.spec["query_sets"]
         modes = {name: sorted(sets[name]["modes"]) for name in self.query_sets if "modes" in sets[name]}
-        validated = {name: place for name in self.query_sets if (place := self.validation(name))}
-        tuned = {name: validated for name in names if self.is_tuned(name)}
-        within = {name: attribute for name in self.query_sets if (attribute := self.within(name))}
+        places = {name: place for name in self.query_sets if (place := self.validation(name))}
         more = {
             "only": limits,
             "only_modes": modes,
-            "tuned": tuned,
+            "tuned": {name: places for name in names if self.is_tuned(name)},
             "kept": sorted(self.spec["keep"]),
-            "within": within,
+            "within": {name: attribute for name in self.query_sets if (attribute := self.within(name))},
         }
         return cross | {key: value for key, value in more.items() if value}
 
@@ -174,9 +179,9 @@ class Study:
         return "tune" in self.registry[system]
 
     def tuned_on(self, system: str, query_set: str) -> str:
-        """The query set on which a system is tuned for another; ``UNTUNED`` for a system with fixed parameters."""
+        """What a system is tuned on for a query set, see ``layout.validated``; ``UNTUNED`` for fixed parameters."""
         place = self.validation(query_set) if self.is_tuned(system) else None
-        return place[1] if place else UNTUNED
+        return validated(*place) if place else UNTUNED
 
     @property
     def strata(self) -> dict[str, list[str]]:

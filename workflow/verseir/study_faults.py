@@ -11,6 +11,8 @@ from verseir.judging_faults import missing_judging_files
 from verseir.layout import runs
 from verseir.study import Study, variant
 
+#: What is known of each query of an idiom benchmark.
+IDIOM_ATTRIBUTES = ("usage", "quality", "subject", "idiom")
 #: Where the queries of a set may come from.
 SOURCES = ("path", "probe", "chapters", "idioms", "beir", "poetry", "edit")
 #: Of those that come from a corpus: what is found in it, and the adapter that it must have.
@@ -29,6 +31,15 @@ def _registry_hint(files: list[str]) -> str:
     return "" if shipped in files else f"; the list `registry` leaves out {shipped}"
 
 
+def known_attributes(query_set: dict[str, Any]) -> tuple[str, ...]:
+    """The attributes that the queries of a set have, by its part of the config."""
+    if "idioms" in query_set:
+        return IDIOM_ATTRIBUTES
+    if "poetry" in query_set:
+        return ("aspect", "language", "scope") if query_set["poetry"]["scope"] == "mono" else ("aspect", "scope")
+    return tuple(query_set.get("attributes", []))
+
+
 def missing_files(study: Study, base: Path) -> list[Fault]:
     """Files that the study names and that are not there: of corpora, query sets, and runs of imported systems."""
     faults = []
@@ -38,7 +49,8 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
                 if isinstance(path, str) and not (base / path).is_file():
                     faults.append(Fault(path, 0, f"corpora.{name}.{part}.{source}", "there is no such file"))
         for key in ("path", "sources", "local", "counts"):
-            if key in corpus and not (base / corpus[key]).exists():
+            may_lack = key == "local" and corpus["adapter"] in ("idiolink", "poetrymteb")  # the hub has it
+            if key in corpus and not may_lack and not (base / corpus[key]).exists():
                 faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder"))
     for name, query_set in study.spec["query_sets"].items():
         for key in ("path", "qrels"):
@@ -61,6 +73,18 @@ def arm_faults(study: Study, where: str) -> Iterator[Fault]:
     for system in study.systems("fusion"):
         for arm in study.arms(system):
             for corpus in searched:
+                if "mode" in arm and study.spec["keep"].get(arm["mode"]):
+                    problem = (
+                        f"the arm {arm['system']} of {system} is fixed to '{arm['mode']}', which keeps some poems only"
+                    )
+                    yield Fault(
+                        where, 0, "systems", problem, "leave the mode of the arm out, or take one without `keep`"
+                    )
+                elif "mode" in arm and any(study.spec["keep"].get(mode) for mode in study.modes_of(corpus)):
+                    problem = (
+                        f"the arm {arm['system']} of {system} is fixed to a mode, and other modes keep fewer poems"
+                    )
+                    yield Fault(where, 0, "systems", problem, "leave the mode of the arm out")
                 if "mode" in arm and arm["mode"] not in study.modes_of(corpus):
                     problem = f"the arm {arm['system']} of {system} wants the mode '{arm['mode']}' of {corpus}"
                     yield Fault(where, 0, "systems", problem, closest(arm["mode"], study.modes_of(corpus)))
@@ -72,7 +96,10 @@ def arm_faults(study: Study, where: str) -> Iterator[Fault]:
                 if wanted not in there and wanted.mode in study.modes_of(run.corpus):
                     place = f"{run.query_set}, {run.corpus}, {wanted.mode}"
                     problem = f"the arm {wanted.system} of {system} has no run on {place}"
-                    yield Fault(where, 0, "systems", problem, f"see `only` of {wanted.system}, and `modes` of the set")
+                    hint = f"see `only` of {wanted.system}, and `modes` of the set"
+                    if study.encoding_of(run.query_set)["view"].startswith("instruction_"):
+                        hint = f"BM25 follows no instruction: limit {system} by `only: [{{query_sets: [...]}}]`"
+                    yield Fault(where, 0, "systems", problem, hint)
 
 
 def _missing_runs(study: Study, base: Path) -> Iterator[Fault]:
@@ -137,15 +164,21 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
             if key in query_set:
                 drawn = query_set[key]["corpus"]
                 yield from unknown(drawn, spec["corpora"], f"{field}.{key}.corpus", "corpus")
-                if query_set["corpora"] not in ([drawn], []):
+                if drawn in spec["corpora"] and query_set["corpora"] not in ([drawn], []):
                     problem = f"{what} {drawn} can be found in {drawn} alone, not in {query_set['corpora']}"
                     yield Fault(where, 0, f"{field}.corpora", problem, f"corpora: [{drawn}]")
                 if adapter and spec["corpora"].get(drawn, {}).get("adapter", adapter) != adapter:
                     problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no {key}"
                     yield Fault(where, 0, f"{field}.{key}", problem, f"adapter: {adapter}")
-        known = ("usage", "quality", "subject", "idiom") if "idioms" in query_set else query_set.get("attributes", [])
-        if "poetry" in query_set:
-            known = ("aspect", "language", "scope") if query_set["poetry"]["scope"] == "mono" else ("aspect", "scope")
+        if "idioms" in query_set:
+            for key in ("attributes", "columns", "register", "binary", "qrels"):
+                if key in query_set:
+                    yield Fault(where, 0, f"{field}.{key}", "an idiom set has this from its file", "take it out")
+            for key in query_set.get("filter", {}):
+                yield from unknown(key, IDIOM_ATTRIBUTES, f"{field}.filter", "attribute")
+            if query_set["judged"] == "later":
+                yield Fault(where, 0, f"{field}.judged", "an idiom set is judged by its rules", "take it out")
+        known = known_attributes(query_set)
         for attribute in query_set["strata"]:
             yield from unknown(attribute, known, f"{field}.strata", "attribute")
         if "within" in query_set and "edit" not in query_set:
@@ -167,9 +200,27 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
         if family["of"] != "systems" or family["baseline"] != "best":
             names = [*compared, "best"] if family["of"] == "systems" else compared
             yield from unknown(family["baseline"], names, f"{field}.baseline", family["of"][:-1].replace("_", " "))
+        yield from _setting_faults(spec, family, where, field)
     names = [family["family"] for family in spec["contrasts"]]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Fault(where, 0, "contrasts", f"the family '{name}' is declared twice")
+
+
+def _setting_faults(spec: dict[str, Any], family: dict[str, Any], where: str, field: str) -> Iterator[Fault]:
+    """A family of query sets or modes that leaves nothing to compare."""
+    setting = family["of"]
+    if setting == "systems":
+        return
+    searched = {name for name, given in spec["query_sets"].items() if given["corpora"]}
+    there = searched if setting == "query_sets" else set(spec["modes"])
+    chosen = there & {*family.get(setting, there), family["baseline"]}
+    what = setting[:-1].replace("_", " ")
+    if family["baseline"] in spec[setting] and family["baseline"] not in there:
+        yield Fault(
+            where, 0, f"{field}.baseline", f"'{family['baseline']}' is searched nowhere", f"name another {what}"
+        )
+    elif len(chosen) < 2:
+        yield Fault(where, 0, f"{field}.{setting}", f"leaves no other {what} to compare with the baseline", "name more")
 
 
 #: What an edited set may say of itself, and what is filled in for every set.
@@ -189,6 +240,10 @@ def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any
         yield Fault(where, 0, f"query_sets.{name}.{key}", "an edited set has this from its originals", hint)
     if query_set["purpose"] != "edited":
         yield Fault(where, 0, f"query_sets.{name}.purpose", "a set with `edit` is edited", "take it out")
+    view = query_sets[source].get("encoding", {}).get("view", "sentence")
+    if view != "sentence":
+        problem = f"the queries of {source} are read as '{view}', and an edit takes the place of their spans"
+        yield Fault(where, 0, field, problem, "edit a set that is read as a whole")
     if query_set["judged"] != "now":
         yield Fault(
             where, 0, f"query_sets.{name}.judged", "an edited set is judged as its originals are", "take it out"

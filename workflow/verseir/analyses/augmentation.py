@@ -11,6 +11,7 @@ import polars as pl
 
 from verseir.analyses.paired import TESTED, Cell, Draws, cells, compare_columns, left_out, notes, tested
 from verseir.analyses.quotation import runs_of, stratum_note
+from verseir.kept import Keeps, same_poems
 from verseir.stats.strata import two_strata
 from verseir.tables import define
 
@@ -71,9 +72,11 @@ def augmentation(
     base_mode: str,
     measures: Sequence[str],
     draws: Draws,
+    keep: Keeps | None = None,
 ) -> pl.DataFrame:
     """The AUGMENTATION table: the outcome in each mode less that in the base mode, on the same queries.
 
+    A mode that keeps other poems than the base mode has other answers, and no rows.
     ``register`` is ``all``, or one register of a set that holds others too: a set of a single register is tested once,
     under ``all``.
 
@@ -84,21 +87,22 @@ def augmentation(
         base_mode: the mode that the others are compared with; a corpus without it has no rows.
         measures: as named in ``per_query``.
         draws: resamples, flips and seed.
+        keep: of each mode that indexes some poems only.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells(per_query, queries, qrels, measures):
-        keys = _keys(cell, base_mode)
+        keys = _keys(cell, base_mode, keep or {})
         for register, chosen in _registers(cell, queries):
             rows += _effects(cell.rows(chosen), register, base_mode, keys, draws)
     return tested(rows, AUGMENTATION, ["corpus", "query_set", "register", "mode", "measure", "system"])
 
 
-def _keys(cell: Cell, base_mode: str) -> list[Key]:
-    """The columns of a cell outside the base mode whose system searched the base mode too, sorted."""
+def _keys(cell: Cell, base_mode: str, keep: Keeps) -> list[Key]:
+    """The columns of a cell in other modes of the same poems whose system searched the base mode too, sorted."""
     return [
         (mode, system, measure)
         for mode, system, measure in sorted(cell.columns)
-        if mode != base_mode and (base_mode, system, measure) in cell.columns
+        if mode != base_mode and (base_mode, system, measure) in cell.columns and same_poems(keep, mode, base_mode)
     ]
 
 
@@ -146,6 +150,7 @@ def augmentation_by_quotation(
     threshold: int,
     measures: Sequence[str],
     draws: Draws,
+    keep: Keeps | None = None,
 ) -> pl.DataFrame:
     """The AUGMENTATION_BY_QUOTATION table: the change on quoting queries less that on the others.
 
@@ -158,21 +163,22 @@ def augmentation_by_quotation(
         threshold: tokens in a row that make a query quoting.
         measures: as named in ``per_query``.
         draws: resamples, flips and seed.
+        keep: of each mode that indexes some poems only, as above.
     """
     rows: list[dict[str, Any]] = []
     for whole in cells(per_query, queries, qrels, measures):
         runs = runs_of(whole, wording)
         known = ~np.isnan(runs)
         left = left_out(int((~known).sum()))
-        rows += _by_quotation(whole.rows(known), runs[known] >= threshold, threshold, base_mode, draws, left)
+        keys = _keys(whole, base_mode, keep or {})
+        rows += _by_quotation(whole.rows(known), runs[known] >= threshold, threshold, base_mode, keys, draws, left)
     order = ["corpus", "query_set", "mode", "measure", "system"]
     return tested(rows, AUGMENTATION_BY_QUOTATION, order)
 
 
 def _by_quotation(
-    cell: Cell, quoting: np.ndarray, threshold: int, base_mode: str, draws: Draws, left: str
+    cell: Cell, quoting: np.ndarray, threshold: int, base_mode: str, keys: list[Key], draws: Draws, left: str
 ) -> Iterator[dict[str, Any]]:
-    keys = _keys(cell, base_mode)
     if not keys:
         return
     base = [cell.columns[base_mode, system, measure] for _, system, measure in keys]

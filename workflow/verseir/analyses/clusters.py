@@ -42,4 +42,5 @@ def cluster_kind(queries: pl.DataFrame) -> str:
 def no_interval(n: int, clusters: NDArray[np.int64] | None) -> str:
     """Why ``bootstrap_means`` gives no interval for the mean of the values of ``n`` queries."""
     few = n < 2 or (clusters is not None and len(np.unique(clusters)) < 2)
-    return f"interval not estimable: {'fewer than two independent queries' if few else 'every query scores alike'}"
+    alike = "every query scores alike" if clusters is None else "every cluster of queries scores alike"
+    return f"interval not estimable: {'fewer than two independent queries' if few else alike}"

@@ -95,7 +95,10 @@ def top_shares(run: pl.DataFrame, cell: Cell, found: list[str], system: str) -> 
     unknown = top.filter(pl.col("usage").is_null())["poem_id"]
     if len(unknown):
         run_name = "/".join((cell.corpus, cell.mode, cell.query_set, system))
-        raise UserError(f"the run {run_name} holds '{unknown.sort()[0]}', which this mode does not index")
+        raise UserError(
+            f"the run {run_name} holds '{unknown.sort()[0]}', which this mode does not index",
+            hint="it was made of another index: remove it and run again",
+        )
     codes = {usage: code for code, usage in enumerate(found)}
     kind = top.select(
         pl.col("query").cast(pl.Int64) * (2 * u + 1)

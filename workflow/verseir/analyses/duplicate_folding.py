@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from verseir.analyses.clusters import clusters_of
+from verseir.analyses.inputs import Indexed
 from verseir.analyses.leaderboard import query_matrices
 from verseir.analyses.paired import TAB, tidy
 from verseir.layout import Run, runs
@@ -86,10 +87,12 @@ def duplicate_folding(
     measures: list[str],
     resamples: int,
     seed: int,
+    indexed: Indexed | None = None,
 ) -> pl.DataFrame:
     """The DUPLICATE_FOLDING table: every run of a cross, with a retrieved duplicate of a gold poem counted as gold.
 
-    The interval is that of the mean paired difference, BCa over queries, or poems where queries share one.
+    Folded runs are measured by the judgements by which the others were: those of the poems that the mode indexes. The
+    interval is that of the mean paired difference, BCa over queries, or poems where queries share one.
 
     Args:
         per_query: a PER_QUERY table, with the unfolded values.
@@ -101,6 +104,7 @@ def duplicate_folding(
         measures: those to report.
         resamples: bootstrap resamples.
         seed: of the bootstrap.
+        indexed: which judgements each mode has; all where it is None.
     """
     parts = [pl.DataFrame(schema=dict(DUPLICATE_FOLDING.columns))]
     classes = {corpus: class_names(frame) for corpus, frame in duplicates.items()}
@@ -117,7 +121,10 @@ def duplicate_folding(
         columns = [f"{one.system}{TAB}{measure}" for one in cell for measure in sorted(set(measures))]
         columns = [column for column in columns if column in before.columns]
         before = before.select("query_id", pl.col(columns).fill_null(0.0))
-        after = _folded(cell, of_corpus, judged, ids, measures, folder).select(columns) if len(of_corpus) else before
+        after = before
+        if len(of_corpus):
+            of_mode = judged if indexed is None else indexed.qrels(corpus, mode, query_set, judged)
+            after = _folded(cell, of_corpus, of_mode, ids, measures, folder).select(columns)
         clusters = clusters_of(ids, queries.filter(inside), judged)
         table = _compared(before.select(columns), after.select(columns), clusters, resamples, seed)
         named = {"corpus": pl.lit(corpus), "query_set": pl.lit(query_set), "mode": pl.lit(mode)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -183,16 +183,20 @@ def edit_effects(
         fusions: systems that fuse others: they have changes, no pairs.
         draws: resamples, flips and seed.
     """
-    by_place = {(cell.corpus, cell.query_set): cell for cell in cells(per_query, queries, qrels, measures)}
+    by_place: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells(per_query, queries, qrels, measures):
+        by_place.setdefault((cell.corpus, cell.query_set), []).append(cell)
     edits = edits_of(queries, edited, rejected)
     rows: list[dict[str, Any]] = []
     for corpus in sorted({corpus for corpus, _ in by_place}):
         sides = []
         for edit in edits:
-            before, after = by_place.get((corpus, edit.source_query_set)), by_place.get((corpus, edit.query_set))
-            if before and after and (both := _sides(edit, before, after, queries, qrels)):
-                sides.append(both)
-                rows += _effects(both, lexical, fusions, draws)
+            found = [by_place.get((corpus, name), []) for name in (edit.source_query_set, edit.query_set)]
+            for before, after in product(*found):
+                both = _sides(edit, before, after, queries, qrels)
+                if both and both.columns():
+                    sides.append(both)
+                    rows += _effects(both, lexical, fusions, draws)
         appended = sorted((side for side in sides if side.edit.name.startswith(APPEND)), key=lambda s: s.edit.name)
         for first, second in combinations(appended, 2):
             if first.edit.source_query_set == second.edit.source_query_set:

@@ -153,6 +153,7 @@ def search_fusions(
     search: Search,
     draws: Draws,
     threads: int | None = None,
+    remarks: Mapping[tuple[str, str], str] | None = None,
 ) -> Found:
     """Fuse all subsets of arms of each query set in each corpus, and choose among them.
 
@@ -168,9 +169,11 @@ def search_fusions(
         search: what is searched.
         draws: of the intervals and tests; the seed is that of the folds too.
         threads: threads to use; they change no value.
+        remarks: (corpus, query set) -> what its rows of FUSION have to note of the runs.
 
     Raises:
         UserError: more subsets than can be held, or a measure that is unknown.
+        ValueError: runs of a cell are judged by other poems: what they find cannot be one list.
     """
     best: list[dict[str, Any]] = []
     contrasts: list[dict[str, Any]] = []
@@ -192,8 +195,9 @@ def search_fusions(
             name: None if reasons[name] else choose(found.value, found.chosen_from(name), parts) for name in SELECTIONS
         }
         settings = {"max_arms": search.max_arms, "k": float(search.k), "n_queries": len(ids)}
+        remark = (remarks or {}).get((corpus, query_set), "")
         for row in _best_rows(found, choices, reasons, n_folds, search.folds, clusters, draws):
-            best.append(place | settings | row)
+            best.append(place | settings | row | {"note": notes(row["note"] or "", remark)})
         family = f"fusion/{corpus}/{query_set}/{measure}"
         for row in _contrast_rows(found, choices, reasons, n_folds, clusters, kind, draws):
             contrasts.append({"family": family, "n": len(ids)} | place | row)
@@ -220,9 +224,12 @@ def _fuse_all(
     arms: dict[str, Arm] = {}
     is_lexical = {}
     judgements, query_ids = pl.DataFrame(), list[str]()
-    for one, run, judgements, query_ids in cell:  # noqa: B007 (they are the same for all runs of a cell)
+    for one, run, qrels, ids in cell:
+        if arms and not (ids == query_ids and (qrels is judgements or qrels.equals(judgements))):
+            raise ValueError(f"{one} has other judgements than the runs that it would be fused with")
+        judgements, query_ids = qrels, ids
         name = f"{one.system}/{one.mode}"
-        arms[name] = code_arm(run, sorted(query_ids))  # one run is held at a time
+        arms[name] = code_arm(run, sorted(ids))  # one run is held at a time
         is_lexical[name] = one.system in lexical
     if not query_ids:
         return None
@@ -273,13 +280,12 @@ def choose(value: NDArray[np.float64], allowed: NDArray[np.int64], folds: NDArra
 
     Among equals the first is chosen: that of fewer arms, then by name.
 
+    None where no subset is allowed.
+
     Args:
         value: float64 [s, q].
         allowed: int64 [a], subsets in order.
         folds: int64 [q], the fold of each query, or None.
-
-    Returns:
-        None where no subset is allowed.
     """
     if not len(allowed):
         return None
@@ -373,13 +379,8 @@ def _contrast_rows(
             sides = first.held_out[:, None], second.held_out[:, None]
             yield row | compare_columns(*sides, clusters, draws, kind=kind)[0]._asdict()
             continue
-        yield row | {
-            "estimate": outcome.estimate,
-            "ci_low": outcome.low,
-            "ci_high": outcome.high,
-            "test": f"corrected t by {kind}" if clusters is not None else "corrected t",
-            "p": outcome.p,
-        }
+        row |= {"estimate": outcome.estimate, "ci_low": outcome.low, "ci_high": outcome.high, "p": outcome.p}
+        yield row | {"test": f"corrected t by {kind}" if clusters is not None else "corrected t"}
 
 
 def _subset_table(found: Subsets, place: Mapping[str, str]) -> pl.DataFrame:

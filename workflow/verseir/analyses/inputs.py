@@ -49,6 +49,33 @@ def measured_queries(queries: pl.DataFrame, qrels: pl.DataFrame, judged_later: b
     return sorted(queries["query_id"].to_list())
 
 
+def indexed_poems(path: Path) -> pl.DataFrame:
+    """The poems that a mode indexes, each once in the column ``poem_id``, of its chunks file: texts are not read.
+
+    Raises:
+        UserError: the file is missing or damaged.
+    """
+    if not path.exists():
+        raise UserError(f"{path} does not exist", hint="it is made by the workflow: run snakemake first")
+    try:
+        return pl.read_parquet(path, columns=["poem_id"]).unique()
+    except pl.exceptions.PolarsError as error:
+        hint = "it is damaged: remove it and run again"
+        raise UserError(f"{path} cannot be read as a 'chunks' table: {error}", hint) from error
+
+
+def whole_modes(cross: Mapping[str, Any]) -> tuple[dict[str, Any], dict[tuple[str, str], list[str]]]:
+    """A cross without the modes that index some poems only, and which these are in each (corpus, query set)."""
+    kept = set(cross.get("kept", []))
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in runs(cross):
+        if one.mode in kept:
+            found.setdefault((one.corpus, one.query_set), set()).add(one.mode)
+    modes = {corpus: [mode for mode in names if mode not in kept] for corpus, names in cross["modes"].items()}
+    whole = {key: value for key, value in cross.items() if key != "kept"} | {"modes": modes}
+    return whole, {place: sorted(names) for place, names in found.items()}
+
+
 @dataclass
 class Indexed:
     """Judgements as an index sees them: a mode that keeps some poems only has no others to find, nor to count.
@@ -75,16 +102,8 @@ class Indexed:
         return self._qrels[key]
 
     def _indexed(self, corpus: str, mode: str) -> pl.DataFrame:
-        """The poems that a mode indexes, in one column: the texts of its chunks are not read."""
         if (corpus, mode) not in self._poems:
-            path = self.results / "corpora" / corpus / "chunks" / f"{mode}.parquet"
-            if not path.exists():
-                raise UserError(f"{path} does not exist", hint="it is made by the workflow: run snakemake first")
-            try:
-                self._poems[corpus, mode] = pl.read_parquet(path, columns=["poem_id"]).unique()
-            except pl.exceptions.PolarsError as error:
-                hint = "it is damaged: remove it and run again"
-                raise UserError(f"{path} cannot be read as a 'chunks' table: {error}", hint) from error
+            self._poems[corpus, mode] = indexed_poems(self.results / "corpora" / corpus / "chunks" / f"{mode}.parquet")
         return self._poems[corpus, mode]
 
 
@@ -124,6 +143,6 @@ def _check_none_is_lost(run: Run, queries: pl.DataFrame, judged: pl.DataFrame) -
         raise UserError(
             f"no relevant poem of {len(lost)} {'query' if len(lost) == 1 else 'queries'} of the set '{run.query_set}'"
             f" is indexed in the mode '{run.mode}' of the corpus '{run.corpus}': {named}",
-            hint=f"let modes.{run.mode}.keep keep more poems, leave {run.mode} out of"
+            hint=f"let keep.{run.mode} keep more poems, leave {run.mode} out of"
             f" query_sets.{run.query_set}.modes, or say judged: later if such queries shall be left out",
         )

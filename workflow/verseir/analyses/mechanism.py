@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from verseir.analyses.paired import Cell, Draws, cells, notes, tested
+from verseir.kept import Keeps, same_poems
 from verseir.stats.correlation import dependent_correlations, kendall, spearman
 from verseir.stats.paired_ranks import PairedRanks, paired_rank_correlations
 from verseir.tables import define
@@ -126,11 +127,13 @@ def mechanism(
     base_mode: str,
     kinds: Kinds,
     draws: Draws,
+    keep: Keeps | None = None,
 ) -> pl.DataFrame:
     """The MECHANISM table: for each system, how its values follow containment and proximity.
 
     A row with ``against_mode`` null is of the values in ``mode``; any other of the changes from ``against_mode`` (the
-    base mode) to ``mode``. ``mean`` is the mean value of the system in ``mode``, or in the base mode for a change.
+    base mode) to ``mode``, where both keep the same poems. ``mean`` is the mean value of the system in ``mode``, or in
+    the base mode for a change.
 
     ``p`` tests the difference of the two correlations and inverts its BCa bootstrap interval: unlike the tests of Meng,
     Steiger, Hittner and Williams it assumes no normal variables, so that it serves for binary values, and it serves
@@ -150,6 +153,7 @@ def mechanism(
         base_mode: the mode that others are compared with.
         kinds: of the systems.
         draws: resamples and seed.
+        keep: of each mode that indexes some poems only.
     """
     known = kinds._replace(references={*kinds.references, *proximity["encoder"].unique().to_list()})
     rows: list[dict[str, Any]] = []
@@ -157,7 +161,7 @@ def mechanism(
         samples = {mode: _sample(cell, mode, indexed, proximity) for mode in cell.modes()}
         for mode in cell.modes():
             rows += _rows(cell, mode, None, samples, known, draws)
-            if mode != base_mode and base_mode in samples:
+            if mode != base_mode and base_mode in samples and same_poems(keep or {}, mode, base_mode):
                 rows += _rows(cell, mode, base_mode, samples, known, draws)
     frame = tested(rows, MECHANISM, [*PLACE, "system"])
     return frame.with_columns(better=_better(pl.col("p_holm"), pl.col("difference")))

@@ -54,7 +54,9 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """The outcomes of one query set in one corpus: values float64 [n, m] of n queries in m columns.
+    """The outcomes of one query set in one corpus, in modes that measure the same queries.
+
+    ``values`` float64 [n, m] are those of n queries in m columns.
 
     ``columns`` maps (mode, system, measure) to its column; ``clusters`` int64 [n] is None where all queries are
     independent; ``kind`` says what they are, see ``clusters.cluster_kind``.
@@ -101,6 +103,9 @@ def cells(
 ) -> Iterator[Cell]:
     """Each query set in each corpus, in a fixed order, with the columns of ``measures``.
 
+    Modes that keep some poems only may measure fewer queries: those of other queries are a cell of their own, so that
+    no query counts as missed in an index that has no answer to it.
+
     Args:
         per_query: a PER_QUERY table.
         queries: the QUERIES of the query sets that are wanted; rows of ``per_query`` of other sets are passed over.
@@ -111,17 +116,27 @@ def cells(
         pl.col("measure").is_in(list(measures)), pl.col("query_set").is_in(queries["query_set"].unique().to_list())
     )
     for (corpus, query_set), part in sorted(wanted.group_by(["corpus", "query_set"]), key=lambda item: item[0]):
-        named = part.with_columns(column=pl.concat_str("mode", "system", "measure", separator=TAB))
-        wide = named.pivot("column", index="query_id", values="value", sort_columns=True).sort("query_id")
-        ids = wide["query_id"].to_list()
         inside = pl.col("query_set") == query_set
-        asked = queries.filter(inside)
-        clusters = clusters_of(ids, asked, qrels.filter(inside))
-        keys = [(mode, system, measure) for mode, system, measure in (name.split(TAB) for name in wide.columns[1:])]
-        # A system that found nothing for a query scores 0, as in all means.
-        values = wide.drop("query_id").fill_null(0.0).to_numpy().astype(np.float64)
-        columns = {key: j for j, key in enumerate(keys)}
-        yield Cell(str(corpus), str(query_set), ids, columns, values, clusters, cluster_kind(asked))
+        asked, judged = queries.filter(inside), qrels.filter(inside)
+        for same in _of_same_queries(part):
+            named = same.with_columns(column=pl.concat_str("mode", "system", "measure", separator=TAB))
+            wide = named.pivot("column", index="query_id", values="value", sort_columns=True).sort("query_id")
+            ids = wide["query_id"].to_list()
+            clusters = clusters_of(ids, asked, judged)
+            keys = [(mode, system, measure) for mode, system, measure in (name.split(TAB) for name in wide.columns[1:])]
+            # A system that found nothing for a query scores 0, as in all means.
+            values = wide.drop("query_id").fill_null(0.0).to_numpy().astype(np.float64)
+            columns = {key: j for j, key in enumerate(keys)}
+            yield Cell(str(corpus), str(query_set), ids, columns, values, clusters, cluster_kind(asked))
+
+
+def _of_same_queries(part: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """The rows of the modes that measure the same queries, in the order of the first mode of each such group."""
+    modes_of: dict[tuple[str, ...], list[str]] = {}
+    for mode, ids in part.group_by("mode").agg(pl.col("query_id").unique().sort()).sort("mode").iter_rows():
+        modes_of.setdefault(tuple(ids), []).append(mode)
+    for modes in modes_of.values():
+        yield part if len(modes_of) == 1 else part.filter(pl.col("mode").is_in(modes))
 
 
 def system_pairs(means: Mapping[str, float], lexical: Collection[str], fusions: Collection[str]) -> list[Pair]:

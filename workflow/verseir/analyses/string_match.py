@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from verseir.analyses.idioms import ALL, IDIOMATIC, LITERAL, Cell, estimates, read_cells
+from verseir.analyses.idioms import ALL, IDIOMATIC, LITERAL, Cell, Estimate, estimates, read_cells
 from verseir.measures import RELEVANT, Measure, parse_measure
 from verseir.tables import define
 
@@ -81,11 +81,17 @@ def string_match(
                 ids = cell.queries["query_id"].gather(inside).to_list()
                 found = estimates(values[inside], cell.clusters(ids), resamples, seed)
                 mean_matched = float(n_matched[inside].mean()) if len(ids) else None
-                for measure, name, (mean, low, high, note) in zip(parsed, names, found, strict=True):
-                    end = (None, None, None, NO_EXPECTATION) if measure.needs_judged else (mean, low, high, note)
+                for measure, name, estimate in zip(parsed, names, found, strict=True):
+                    end = (None, None, None, NO_EXPECTATION) if measure.needs_judged else _written(estimate)
                     rows.append((*cell.name, match, usage, name, len(ids), mean_matched, *end))
     frame = pl.DataFrame(rows, schema=dict(STRING_MATCH.columns), orient="row")
     return frame.sort("corpus", "query_set", "mode", "match", "usage", "measure")
+
+
+def _written(estimate: Estimate) -> Estimate:
+    """An estimate without the noise that adding up the expectations of many queries leaves behind the last digit."""
+    mean, low, high = (None if end is None else float(f"{end:.{DIGITS}g}") for end in estimate[:3])
+    return Estimate(mean, low, high, estimate.note)
 
 
 def annotated(cell: Cell) -> pl.DataFrame:

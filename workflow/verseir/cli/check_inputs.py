@@ -23,18 +23,9 @@ from verseir.judging.judgement_files import Pooled, read_scores
 from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
 from verseir.judging.rubrics import Rubric, read_rubric
-from verseir.queries.checks import (
-    beir_faults,
-    chapter_faults,
-    edit_faults,
-    idiom_faults,
-    places_of,
-    poetry_faults,
-    probe_faults,
-    stray_edits,
-    unanswered_faults,
-    within_faults,
-)
+from verseir.queries.answer_checks import depth_faults, unanswered_faults, within_faults
+from verseir.queries.benchmark_checks import beir_faults, idiom_faults, idiom_spelling_faults, poetry_faults
+from verseir.queries.checks import chapter_faults, edit_faults, places_of, probe_faults, strata_faults, stray_edits
 from verseir.queries.load import QuerySet, cross_check, load_query_set
 from verseir.systems.sources import require_at_hand
 from verseir.tables import DUPLICATES
@@ -46,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-sets", required=True, type=json.loads, help="JSON: name -> query set")
     parser.add_argument("--modes", required=True, type=json.loads, help="JSON: name -> fields")
     parser.add_argument("--keep", type=json.loads, default={}, help="JSON: mode -> attribute -> values of its poems")
+    parser.add_argument("--depth", type=int, help="poems in a ranked list; without it, no measure is held against it")
+    parser.add_argument("--measures", nargs="*", default=[], help="measures of the study")
     parser.add_argument("--encoders", type=json.loads, default=[], help="JSON: the dense systems")
     parser.add_argument("--judging", type=json.loads, default={}, help="JSON: judges and sheets")
     parser.add_argument("--published", default="", help="file of printed figures, if the study names one")
@@ -64,6 +57,7 @@ def run(args: argparse.Namespace) -> None:
     faults += idiom_faults(corpora, given_corpora, args.query_sets, drawn)
     faults += beir_faults(corpora, given_corpora, args.query_sets, drawn, known_ids)
     faults += poetry_faults(corpora, given_corpora, args.query_sets, drawn, known_ids)
+    faults += idiom_spelling_faults(given_corpora, args.query_sets)
     idioms = dict(drawn)
     faults += probe_faults(corpora, args.query_sets, drawn)
     faults += chapter_faults(corpora, args.corpora, args.query_sets, drawn)
@@ -73,10 +67,14 @@ def run(args: argparse.Namespace) -> None:
     indexed = {(name, mode) for name, spec in args.corpora.items() for mode in modes_of(spec, args.modes)}
     faults += keep_faults(corpora, indexed.union(*places.values()), args.keep)
     faults += unanswered_faults(corpora, query_sets | drawn, places, args.keep)
-    faults += within_faults(corpora, query_sets | drawn, args.query_sets, places, args.keep)
+    read = query_sets | drawn
+    faults += within_faults(corpora, read, args.query_sets, places, args.keep)
+    if args.depth is not None:
+        faults += depth_faults(corpora, read, args.query_sets, places, args.keep, args.depth, args.measures)
+    faults += strata_faults(read, args.query_sets)
     faults += _audit_faults(corpora, args.corpora)
     faults += _judging_faults(corpora, query_sets | drawn, args.query_sets, args.judging)
-    faults += _depth_faults(corpora, args.query_sets, args.judging)
+    faults += _judging_depth_faults(corpora, args.query_sets, args.judging)
     faults += _annotation_faults(corpora, query_sets | drawn, args.judging)
     faults += _explaining_faults(args.corpora)
     if args.published:
@@ -231,7 +229,7 @@ def _score_faults(file: str, rubric: Rubric, judged: list[tuple[Corpus | None, Q
         yield Fault(file, 0, "query_set", "no row is of a corpus and query set that the study judges", hint)
 
 
-def _depth_faults(corpora: dict[str, Corpus | None], specs: dict, judging: dict) -> Iterator[Fault]:
+def _judging_depth_faults(corpora: dict[str, Corpus | None], specs: dict, judging: dict) -> Iterator[Fault]:
     """Corpora with fewer poems than are judged of each ranked list."""
     for name in sorted({corpus for corpus, _ in _judged(specs, judging)}):
         corpus = corpora.get(name)

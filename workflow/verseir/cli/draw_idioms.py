@@ -7,7 +7,9 @@ from pathlib import Path
 from verseir.corpora.hub import unpinned
 from verseir.corpora.idiolink import QUERIES as FILE
 from verseir.corpora.idiolink import read_queries
-from verseir.queries.idioms import idiom_queries
+from verseir.corpora.sampling import is_sampled
+from verseir.faults import InputFaults
+from verseir.queries.idioms import filtered, idiom_queries, lost_faults
 from verseir.tables import ATTRIBUTES, POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, read_table, write_table
 
 
@@ -17,15 +19,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spec", required=True, type=json.loads, help="JSON: the corpus")
     parser.add_argument("--poems", required=True, help="POEMS of the corpus, as it was sampled")
     parser.add_argument("--corpus-attributes", required=True, help="ATTRIBUTES of the corpus")
+    parser.add_argument("--filter", type=json.loads, default={}, help="JSON: attribute -> the value of the queries")
     parser.add_argument("--queries", required=True)
     parser.add_argument("--qrels", required=True)
     parser.add_argument("--attributes", required=True)
 
 
 def run(args: argparse.Namespace) -> None:
-    items = read_queries(args.spec, Path())
+    items = filtered(read_queries(args.spec, Path()), args.filter)
     documents, attributes = read_table(args.poems, POEMS)["poem_id"], read_table(args.corpus_attributes, ATTRIBUTES)
-    drawn = idiom_queries(args.name, args.corpus, items, attributes, documents)
+    sampled = is_sampled(args.spec)
+    drawn = idiom_queries(args.name, args.corpus, items, attributes, documents, sampled=sampled)
+    if drawn.lost and not sampled:
+        raise InputFaults(lost_faults(drawn.lost, args.corpus, attributes))
     write_table(drawn.queries, args.queries, QUERIES)
     write_table(drawn.qrels, args.qrels, QRELS)
     write_table(drawn.attributes, args.attributes, QUERY_ATTRIBUTES)

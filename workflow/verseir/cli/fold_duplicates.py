@@ -2,9 +2,10 @@
 
 import argparse
 import json
+from pathlib import Path
 
 from verseir.analyses.duplicate_folding import DUPLICATE_FOLDING, duplicate_folding
-from verseir.analyses.inputs import read_judged
+from verseir.analyses.inputs import Indexed, read_judged
 from verseir.tables import DUPLICATES, PER_QUERY, read_table, write_table
 
 
@@ -23,6 +24,14 @@ def run(args: argparse.Namespace) -> None:
     corpora = sorted({corpus for names in args.cross["query_sets"].values() for corpus in names})
     duplicates = {name: read_table(f"{args.results}/corpora/{name}/duplicates.csv", DUPLICATES) for name in corpora}
     table = duplicate_folding(
-        per_query, *judged, duplicates, f"{args.results}/runs", args.cross, args.measures, args.resamples, args.seed
+        per_query,
+        *judged,
+        duplicates,
+        f"{args.results}/runs",
+        args.cross,
+        args.measures,
+        args.resamples,
+        args.seed,
+        Indexed(Path(args.results), args.cross.get("kept", [])),
     )
     write_table(table, args.output, DUPLICATE_FOLDING)

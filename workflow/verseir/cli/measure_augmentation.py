@@ -1,6 +1,7 @@
 """What explanations in the index do: every indexing mode against the base mode, by register and by quotation."""
 
 import argparse
+import json
 
 import polars as pl
 
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wording", required=True, nargs="*", help="WORDING tables of the query sets")
     parser.add_argument("--quoting", required=True, type=int, help="tokens in a row that make a query quoting")
     parser.add_argument("--base-mode", required=True)
+    parser.add_argument("--keep", type=json.loads, default={}, help="JSON: mode -> attribute -> values that it keeps")
     parser.add_argument("--measures", required=True, nargs="+")
     parser.add_argument("--resamples", required=True, type=int)
     parser.add_argument("--flips", required=True, type=int)
@@ -36,9 +38,9 @@ def run(args: argparse.Namespace) -> None:
     judged = read_judged(args.results, args.query_sets)
     wording = pl.concat([pl.DataFrame(schema=dict(WORDING.columns)), *(read_table(at, WORDING) for at in args.wording)])
     draws = Draws(args.resamples, args.flips, args.seed)
-    effects = augmentation(per_query, *judged, args.base_mode, args.measures, draws)
+    effects = augmentation(per_query, *judged, args.base_mode, args.measures, draws, args.keep)
     by_quotation = augmentation_by_quotation(
-        per_query, *judged, wording, args.base_mode, args.quoting, args.measures, draws
+        per_query, *judged, wording, args.base_mode, args.quoting, args.measures, draws, args.keep
     )
     write_table(effects, args.effects, AUGMENTATION)
     write_table(by_quotation, args.by_quotation, AUGMENTATION_BY_QUOTATION)

@@ -1,6 +1,7 @@
 """How success follows shared words and nearness of meaning, by system and between indexing modes."""
 
 import argparse
+import json
 
 import polars as pl
 
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proximity", nargs="*", default=[], help="PROXIMITY tables of the query sets")
     parser.add_argument("--measures", required=True, nargs="+")
     parser.add_argument("--base-mode", required=True, help="the mode that others are compared with")
+    parser.add_argument("--keep", type=json.loads, default={}, help="JSON: mode -> attribute -> values that it keeps")
     parser.add_argument("--lexical", nargs="*", default=[], help="systems that match words")
     parser.add_argument("--fusions", nargs="*", default=[], help="systems that fuse others")
     parser.add_argument("--references", nargs="*", default=[], help="systems that are the reference encoder too")
@@ -40,6 +42,7 @@ def run(args: argparse.Namespace) -> None:
         args.base_mode,
         Kinds(args.lexical, args.fusions, args.references),
         Draws(args.resamples, 0, args.seed),
+        args.keep,
     )
     write_table(table, args.output, MECHANISM)
     write_table(summarise_mechanism(table), args.summary, MECHANISM_SUMMARY)

@@ -6,7 +6,7 @@ import json
 import polars as pl
 
 from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBSETS, Search, search_fusions
-from verseir.analyses.inputs import judged_runs, read_judged
+from verseir.analyses.inputs import judged_runs, read_judged, whole_modes
 from verseir.analyses.paired import Draws
 from verseir.tables import QUERIES, write_table
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     wanted = {name: corpora for name, corpora in args.cross["query_sets"].items() if name in args.measures}
-    cross = args.cross | {"query_sets": wanted}
+    cross, apart = whole_modes(args.cross | {"query_sets": wanted})
     found = search_fusions(
         judged_runs(args.results, cross, args.judged_later),
         read_judged(args.results, wanted)[0] if wanted else pl.DataFrame(schema=dict(QUERIES.columns)),
@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> None:
         Search(args.max_arms, args.k, args.depth, args.folds),
         Draws(args.resamples, args.flips, args.seed),
         args.threads,
+        {place: f"modes of some poems only take no part: {', '.join(modes)}" for place, modes in apart.items()},
     )
     write_table(found.best, args.output, FUSION)
     write_table(found.contrasts, args.contrasts, FUSION_CONTRASTS)

@@ -26,12 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--modes", nargs="+", required=True, help="indexing modes, in order")
     parser.add_argument("--base-mode", required=True, help="the indexing mode of tables that show one")
     parser.add_argument("--measures", nargs="+", required=True, help="measures that are shown, in order")
+    parser.add_argument("--systems", nargs="+", required=True, help="the systems that are shown")
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
 
 
 def run(args: argparse.Namespace) -> None:
     def read(path: str | None, table: Table) -> pl.DataFrame:
-        return read_table(path, table) if path else pl.DataFrame(schema=dict(table.columns))
+        frame = read_table(path, table) if path else pl.DataFrame(schema=dict(table.columns))
+        return frame.filter(pl.col("system").is_in(args.systems)) if "system" in frame.columns else frame
 
     query_sets, base = args.query_sets, args.base_mode
     tables = Tables(

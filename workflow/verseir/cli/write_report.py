@@ -12,9 +12,12 @@ from verseir.report.build import build_report
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, required=True, help="folder of the study's results")
     parser.add_argument("--template", type=Path, required=True, help="template of the page")
+    parser.add_argument("--tuning", type=Path, nargs="*", default=[], help="what each tuned system chose (JSON)")
+    parser.add_argument("--per-query", type=Path, help="values of single queries, to count what is independent")
+    parser.add_argument("--queries", type=Path, nargs="*", default=[], help="query sets, their qrels beside them")
     parser.add_argument("--output", type=Path, required=True, help="the page to write (HTML)")
 
 
 def run(args: argparse.Namespace) -> None:
-    write_text(args.output, build_report(args.results, args.template))
+    write_text(args.output, build_report(args.results, args.template, args.tuning, args.per_query, args.queries))
     print(f"report: {args.output}")

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
+from verseir.corpora.attributes import first_break
 from verseir.corpora.model import TEXT_FIELDS, Record
-from verseir.faults import Fault
+from verseir.faults import Fault, shown
 from verseir.rows import FORBIDDEN, first_forbidden
 
 #: An id has to survive TREC files, whose columns are parted by blanks. Slashes and dots are fine: no file is named by
 #: it.
 _BLANK = re.compile(r"\s")
+_NO_BLANKS = "ids are parted by blanks in TREC files: use - or _ in their place"
+#: In characters. What is longer is another column.
+LONGEST_ID = 1000
+#: Letters that are drawn as nothing; other characters of that kind can be told by their category.
+_BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 
 
 def check_records(records: list[Record]) -> list[Fault]:
@@ -22,13 +29,23 @@ def check_records(records: list[Record]) -> list[Fault]:
     return faults
 
 
-def id_problem(identifier: str) -> str | None:
-    """What is wrong with an id, or None."""
+def id_problem(identifier: str) -> tuple[str, str] | None:
+    """What is wrong with an id, and what would mend it; or None."""
     if _BLANK.search(identifier):
-        return f"'{identifier}' holds a blank"
+        return f"'{shown(identifier)}' holds a blank", _NO_BLANKS
     if code := first_forbidden([identifier]):
-        return f"holds the character {code}"
+        return f"holds the character {code}", _NO_BLANKS
+    if len(identifier) > LONGEST_ID:
+        problem = f"'{shown(identifier)}' has {len(identifier):,} characters, expected at most {LONGEST_ID:,}"
+        return problem, "give it a short id; is it another column?"
+    if identifier and not any(map(_is_seen, identifier)):
+        codes = ", ".join(sorted({f"U+{ord(char):04X}" for char in identifier}))
+        return f"holds invisible characters only: {codes}", "give it an id that can be seen"
     return None
+
+
+def _is_seen(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK_LETTERS
 
 
 def _repeated_ids(records: list[Record]) -> Iterator[Fault]:
@@ -45,8 +62,8 @@ def _check(record: Record) -> Iterator[Fault]:
     def fault(field: str, problem: str, hint: str) -> Fault:
         return Fault(record.file, record.line, field, problem, hint)
 
-    if problem := id_problem(record.poem_id):
-        yield fault("poem_id", problem, "ids are parted by blanks in TREC files: use - or _ in their place")
+    if found := id_problem(record.poem_id):
+        yield fault("poem_id", *found)
     if not record.verses:
         yield fault("verses", f"poem '{record.poem_id}' has no verses", "give it at least one, or take the poem out")
     for number, verse in enumerate(record.verses, 1):
@@ -65,6 +82,9 @@ def _check(record: Record) -> Iterator[Fault]:
         for name, value in named:
             if code := first_forbidden([value]):
                 yield fault(name, f"holds the character {code}", _hint(code, "a name"))
+    for name, value in record.attributes.items():
+        if code := first_break(value):
+            yield fault(name, f"holds the character {code}", "a value is one line without tabs: take it out")
     if code := first_forbidden(text.replace("\n", " ") for text in explained):
         yield fault("explanations", f"holds the character {code}", _hint(code, "a line of an explanation"))
 

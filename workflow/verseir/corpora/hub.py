@@ -11,6 +11,8 @@ from typing import Any
 from verseir.faults import UserError, closest
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+#: What an adapter that reads one file, or a folder of files, takes as ``path`` in place of a data set.
+_FILE, _FOLDER = "the file itself", "the folder that holds it"
 
 
 def is_pinned(hub: Mapping[str, Any], name: str | None = None) -> bool:
@@ -37,19 +39,29 @@ def source_file(spec: Mapping[str, Any], base: Path, name: str | None = None) ->
     A ``path`` starts from ``base``. A ``hub`` entry (``id``, ``file``, perhaps ``revision`` and ``sha256`` of the file
     by its name) is downloaded into the hub's cache, or found there. With ``name``, ``path`` is a folder that holds the
     file of that name, and so is ``folder`` of a ``hub`` entry (the data set itself where it is empty or absent).
+    ``local``, a folder that is not there, is named where the file cannot be had.
 
-    Raises UserError when a hub file can be had neither from the cache nor from the network, or when it is not the one
-    that ``sha256`` pins.
+    Raises UserError when a hub file can be had neither from the cache nor from the network, when it is not the one
+    that ``sha256`` pins, or when ``path`` is a file where a folder is read.
     """
     if hub := spec.get("hub"):
-        found = {**hub, "file": _hub_file(hub, name)}
-        path, label = fetch(found), f"{hub['id']}@{hub.get('revision') or 'main'}/{found['file']}"
+        found = {**hub, "file": _hub_file(hub, name), "in_place": _FOLDER if name else _FILE}
+        try:
+            path = fetch(found)
+        except UserError as error:
+            if not spec.get("local"):
+                raise
+            place = f"put {name or found['file']} into the folder {spec['local']}, which is read in place of the hub"
+            raise UserError(str(error.args[0]), f"{place}; or: {error.hint}") from error
+        label = f"{hub['id']}@{hub.get('revision') or 'main'}/{found['file']}"
         if wanted := (hub.get("sha256") or {}).get(name or hub.get("file")):
             _check_content(path, label, wanted)
         return path, label
     if not spec.get("path"):
         raise UserError("a corpus names neither a 'path' nor a 'hub' data set", hint="path: poems.jsonl")
     path, label = base / spec["path"], str(spec["path"])
+    if name and path.is_file():
+        raise UserError(f"{label} is a file, and a folder is read", f"give the folder that holds {name} as 'path'")
     return (path / name, f"{label.rstrip('/')}/{name}") if name else (path, label)
 
 
@@ -85,6 +97,7 @@ def fetch(hub: Mapping[str, Any]) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     revision = hub.get("revision") or "main"
+    place = "folder" if hub.get("in_place") == _FOLDER else "file"
     what = f"'{hub['file']}' of the hub data set '{hub['id']}' at revision '{revision}'"
     try:
         return Path(hf_hub_download(hub["id"], hub["file"], repo_type="dataset", revision=revision))
@@ -92,15 +105,16 @@ def fetch(hub: Mapping[str, Any]) -> Path:
         hint = (
             "it is not in the cache and the hub was not asked or not reached: unset HF_HUB_OFFLINE and connect; or run "
             f"`hf download --repo-type dataset {hub['id']} {hub['file']} --revision {revision}` on a machine with a "
-            "network and copy its cache here; or give the file itself as 'path' in place of 'hub'"
+            "network and copy its cache here; "
+            f"or give {hub.get('in_place', _FILE)} as 'path' in place of 'hub'"
         )
         raise UserError(f"cannot get {what}", hint) from error
     except HfHubHTTPError as error:
         raise UserError(
-            f"the hub refused {what}: {error}", "check id, revision and file; a gated set needs `hf auth login`"
+            f"the hub refused {what}: {error}", f"check id, revision and {place}; a gated set needs `hf auth login`"
         ) from error
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot get {what}: {error}", "check id, revision and file, and the connection") from error
+        raise UserError(f"cannot get {what}: {error}", f"check id, revision and {place}, and the connection") from error
 
 
 def resolved_revision(path: Path) -> str | None:

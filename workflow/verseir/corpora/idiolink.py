@@ -9,12 +9,14 @@ A split is a folder with ``indexes.json`` (documents) and ``queries.json``, each
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from verseir.corpora.attributes import alike, first_break
 from verseir.corpora.checks import id_problem
 from verseir.corpora.hub import source_file
 from verseir.corpora.json_array import read_json_array
@@ -41,12 +43,14 @@ _TEXTS = {
     "usage": f"one of {', '.join(USAGES)}",
 }
 _KEYS = (*_TEXTS, "is_gold")
+#: What records are put together by: in another spelling, a record would be apart.
+_GROUPED = ("idiom", "subject")
 _ARRAY = 'expected a list of records: [{"id": "...", "sentence": "...", ...}, ...]'
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One record: a document or a query, with the file and the line that it begins on."""
+    """One record: a document or a query, with the file, the line that it begins on and its number there, from 1."""
 
     item_id: str
     sentence: str
@@ -57,6 +61,7 @@ class Item:
     is_gold: bool
     file: str
     line: int
+    number: int = 0
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -107,6 +112,41 @@ def read_queries(spec: dict[str, Any], base: Path) -> list[Item]:
     return found
 
 
+def spelling_faults(spec: Mapping[str, Any], base: Path, with_queries: bool) -> Iterator[Fault]:
+    """Idioms and subjects of a split that are spelt in more than one way, see ``alike``; faulty records are left out.
+
+    A document and a query of which one is spelt another way would not be told to be of one idiom. The spelling that
+    most records have stands; each other one is a fault, once for each file.
+
+    Args:
+        spec, base: as for ``read``.
+        with_queries: whether the queries of the split are read too.
+
+    Raises:
+        UserError: as for ``read``.
+    """
+    faults: list[Fault] = []  # told by who reads the file
+    files = [(DOCUMENTS, USAGES), (QUERIES, ASKED)]
+    read = [_items(spec, base, name, usages, faults)[0] for name, usages in files[: 1 + with_queries]]
+    items = [item for found in read for item in found.values() if item is not None]
+    for key in _GROUPED:
+        by_spelling: dict[str, list[Item]] = {}
+        for item in items:
+            by_spelling.setdefault(getattr(item, key), []).append(item)
+        together: dict[str, list[str]] = {}
+        for spelling in by_spelling:
+            together.setdefault(alike(spelling), []).append(spelling)
+        for spellings in together.values():
+            usual, *others = sorted(spellings, key=lambda spelling: (-len(by_spelling[spelling]), spelling))
+            for spelling in others:
+                counts = Counter(item.file for item in by_spelling[spelling])
+                for file, n in counts.items():
+                    first = next(item for item in by_spelling[spelling] if item.file == file)
+                    more = f" (as in {n - 1} more)" if n > 1 else ""
+                    problem = f"record {first.number}: {shown(repr(spelling))}{more} is spelt another way elsewhere"
+                    yield Fault(file, first.line, key, problem, f"write it in one way: {shown(repr(usual))}")
+
+
 def _items(
     spec: Mapping[str, Any], base: Path, name: str, usages: tuple[str, ...], faults: list[Fault]
 ) -> tuple[dict[str, Item | None], bool]:
@@ -129,7 +169,8 @@ def _items(
             first[item_id] = number
             named: dict[str, Any] = {key: values.get(key) for key in _KEYS[1:]}
             good = len(faults) == before
-            items[item_id] = Item(item_id=item_id, **named, file=label, line=row.line) if good else None
+            place: dict[str, Any] = {"file": label, "line": row.line, "number": number}
+            items[item_id] = Item(item_id=item_id, **named, **place) if good else None
     return items, complete
 
 
@@ -151,10 +192,12 @@ def _values(row: Row, number: int, usages: tuple[str, ...], label: str, faults: 
             fault(key, f"is empty, expected {what}", "fill it, or take the record out")
         else:
             values[key] = value
-    if FORBIDDEN.search("".join(values.values())):
+    joined = "".join(values.values())
+    if FORBIDDEN.search(joined) or first_break(joined):
         for key, value in values.items():
-            if code := first_forbidden([value]):
-                fault(key, f"holds the character {code}", "a text is one line without control characters")
+            # The blanks of an id are told below.
+            if code := first_forbidden([value]) or (first_break(value) if key != "id" else None):
+                fault(key, f"holds the character {code}", "a text is one line without tabs and control characters")
     _check_id(values, fault)
     if "sentence" in values and not any(map(str.isalnum, values["sentence"])):
         fault("sentence", "holds no letter", "fill it, or take the record out")
@@ -178,8 +221,8 @@ def _values(row: Row, number: int, usages: tuple[str, ...], label: str, faults: 
 
 
 def _check_id(values: Mapping[str, Any], fault: Any) -> None:
-    if (problem := id_problem(values.get("id", ""))) and not problem.startswith("holds the character"):
-        fault("id", problem, "ids are parted by blanks in TREC files: use - or _ in their place")
+    if (found := id_problem(values.get("id", ""))) and not found[0].startswith("holds the character"):
+        fault("id", *found)
 
 
 @lru_cache(maxsize=256)

@@ -76,7 +76,10 @@ def read_json_array(path: Path, label: str, faults: list[Fault], expected: str) 
             )
         at = _skip(text, at)
         if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
+            comma, at = at, _skip(text, at + 1)
+            if text[at : at + 1] == "]":
+                problem = "is not valid JSON: a comma before the end of the array"
+                faults.append(Fault(label, text.count("\n", 0, comma) + 1, "", problem, "take the comma out"))
         elif text[at : at + 1] not in ("]", ""):
             problem = "expected a comma or the end of the array after a record"
             faults.append(Fault(label, text.count("\n", 0, at) + 1, "", problem, "records after it were not read"))

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from verseir.faults import UserError
+
+#: The parts of ``sample`` that can leave a poem out.
+_NARROWING = ("n", "min_verses", "max_verses")
+
+
+def is_sampled(corpus: Mapping[str, Any]) -> bool:
+    """Whether the spec of a corpus may leave out some of its poems."""
+    return any((corpus.get("sample") or {}).get(key) is not None for key in _NARROWING)
 
 
 def sample(poems: pl.DataFrame, spec: dict[str, Any]) -> pl.DataFrame:

@@ -198,6 +198,7 @@ def plot_confusion(
     rows = confusion.filter(pl.col("mode") == mode, pl.col("query_set").is_in(list(query_sets)))
     if rows["share"].is_null().all():
         return nothing_to_plot(first_note(rows) or f"no top R of a query on an idiom was counted in the mode {mode}")
+    colours = {found: FOUND[found] for found in kinds_found(rows)}
     means = _shown(leaderboard, query_sets, mode, measures)
     orders = {
         corpus: _by_mean(part, [name for name in query_sets if name in set(part["query_set"])])
@@ -219,7 +220,7 @@ def plot_confusion(
         shares = shares_found(part)
         for height, system in enumerate(names):
             left = 0.0
-            for found, colour in FOUND.items():
+            for found, colour in colours.items():
                 share = shares.get((system, found), 0.0)
                 axes.barh(height, share, 0.78, left, color=colour, edgecolor=PAPER, linewidth=0.4, zorder=2)
                 left += share
@@ -227,7 +228,7 @@ def plot_confusion(
             _say(axes, part)
         axes.set_xlim(0, 1)
 
-    handles = [Patch(facecolor=colour, label=found) for found, colour in FOUND.items()]
+    handles = [Patch(facecolor=colour, label=found) for found, colour in colours.items()]
     return _draw(parts, draw, f"share of the top R, mode {mode}", handles, titled=True)
 
 
@@ -246,6 +247,12 @@ def shares_found(rows: pl.DataFrame) -> dict[tuple[str, str], float]:
     known = rows.filter(pl.col("share").is_not_null()).sort("system", "idiom", "found")
     sums = known.group_by("system", kind.alias("kind")).agg(pl.col("share").sum())
     return {(system, found): share for system, found, share in sums.iter_rows()}
+
+
+def kinds_found(rows: pl.DataFrame) -> list[str]:
+    """The parts of a top R to show, in order: empty places only where a list of these CONFUSION rows ends before R."""
+    short = rows.filter(~pl.col("idiom").is_in(["same", "other"]), pl.col("share") > 0)
+    return [kind for kind in FOUND if kind != "nothing" or len(short)]
 
 
 def _shown(frame: pl.DataFrame, query_sets: Sequence[str], mode: str, measures: Mapping[str, str]) -> pl.DataFrame:

@@ -79,7 +79,7 @@ def read_queries(spec: Mapping[str, Any], base: Path) -> Asked:
         query_id = identified(values, line, label, lines, faults)
         text = _text(values, line, label, faults)
         if query_id and (problem := id_problem(query_id)):
-            faults.append(Fault(label, line, "_id", problem, "ids are parted by blanks in TREC files: use - or _"))
+            faults.append(Fault(label, line, "_id", *problem))
         elif query_id and text:
             metadata = values.get("metadata")
             items[query_id] = Item(text, metadata if isinstance(metadata, dict) else {}, line)

@@ -176,7 +176,7 @@ def _query_values(row: Row, names: Mapping[str, str], label: str, faults: list[F
         if code := first_forbidden([value.replace("\n", " ")]):
             faults.append(Fault(label, row.line, theirs, f"holds the character {code}", "take it out"))
         elif ours == "query_id" and (problem := id_problem(value)):
-            faults.append(Fault(label, row.line, theirs, problem, "use - or _: TREC files part columns by blanks"))
+            faults.append(Fault(label, row.line, theirs, *problem))
     return found
 
 

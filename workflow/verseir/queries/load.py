@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from verseir.corpora.attributes import absent_columns, attributes_of
+from verseir.corpora.attributes import absent_columns, attributes_of, first_break
+from verseir.corpora.checks import id_problem
 from verseir.faults import Fault, InputFaults, UserError, closest
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import Judgement, read_qrels, relevant_of
@@ -120,7 +121,7 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
 def _attributes(row: Row, names: list[str], label: str, faults: list[Fault]) -> dict[str, str]:
     found = attributes_of(row, names, label, faults)
     for name, value in found.items():
-        if code := first_forbidden([value]):
+        if code := first_forbidden([value]) or first_break(value):
             faults.append(Fault(label, row.line, name, f"holds the character {code}", "take it out"))
     return found
 
@@ -185,6 +186,8 @@ def _query(row: Row, register: str | None, label: str, faults: list[Fault]) -> d
             f"{query_id!r} holds a blank or a control character",
             "use - or _: TREC files part columns by blanks",
         )
+    elif found_id := id_problem(query_id):
+        fault("query_id", *found_id)
     return query | {"query_id": query_id}
 
 

@@ -39,9 +39,19 @@ from verseir.analyses.subjects import SUBJECTS
 from verseir.analyses.thematic_scores import POOL_COVERAGE, THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.analyses.variance_shares import VARIANCE_SHARES
 from verseir.judging.judgements import JUDGING
-from verseir.report import checks, deployment, evidence, idiom_settings, idioms, settings, thematic, wording
+from verseir.kept import same_poems
+from verseir.report import checks, deployment, evidence, idiom_settings, idioms, kinds, settings, thematic, wording
 from verseir.report.panel import Panel
-from verseir.report.spoken import analysed_measures, compares_settings, has_strata, idiom_sets, signals
+from verseir.report.reading import read_shown
+from verseir.report.spoken import (
+    analysed_measures,
+    compares_settings,
+    has_strata,
+    idiom_sets,
+    idioms_only,
+    repeating,
+    signals,
+)
 from verseir.report.wording import Scope
 from verseir.tables import LEADERBOARD, Table, read_table
 
@@ -103,6 +113,22 @@ IDIOMS: tuple[Table, ...] = (
 )
 
 
+#: Panels about queries that ask for poems, by id: they have nothing to say where all queries ask for idioms.
+ABOUT_POEMS = (
+    "wording",
+    "quotation",
+    "edits",
+    "mechanism",
+    "models",
+    "augmentation",
+    "fusion",
+    "normalisation",
+    "protocols",
+    "sameness",
+    "checks",
+)
+
+
 def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> list[Panel]:
     """The panels of the study whose tables lie in ``results``, in the order in which they are read.
 
@@ -115,13 +141,22 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     judging, about_idioms = study.get("judging"), idiom_sets(study)
     wanted = TABLES + (JUDGED if judging else ())
     if about_idioms:
-        wanted += IDIOMS + ((STRATA,) if has_strata(study) else ())
+        wanted += IDIOMS
+    if has_strata(study):
+        wanted += (STRATA,)
     if compares_settings(study):
         wanted += (SETTING_CONTRASTS,)
-    tables = {table.name: read_table(folder / f"{table.name}.csv", table) for table in wanted}
+    hidden = repeating(study, systems)
+    tables = {table.name: read_shown(folder, table, hidden) for table in wanted}
+    about_poems = not idioms_only(study)
+    if not about_poems:  # of the many tables of tests, most are about poems and empty
+        multiplicity = tables[MULTIPLICITY.name]
+        made = (pl.col("n_tests") > 0) | (pl.col("table") == "all tables")
+        tables[MULTIPLICITY.name] = multiplicity.filter(made)
     if "published" in asked:
         tables[PUBLISHED.name] = read_table(folder / f"{PUBLISHED.name}.csv", PUBLISHED)
-    compared = signals(systems)
+    compared = signals({name: entry for name, entry in systems.items() if name not in hidden})
+    keep = study.get("keep", {})
     scope = Scope(
         asked["base_mode"],
         asked["quoting"],
@@ -129,10 +164,13 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         sorted(name for name in study["systems"] if compared.get(name) == "lexical"),
         sorted(name for name in study["systems"] if compared.get(name) == "dense"),
         sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") == "edited"),
+        sorted(keep),
+        sorted(mode for mode in study["modes"] if not same_poems(keep, mode, asked["base_mode"])),
     )
     found = [
         *(_idioms(tables, scope, about_idioms) if about_idioms else []),
         settings.settings(tables, scope, about_idioms),
+        kinds.kinds(tables, scope, about_idioms),
         wording.spectrum(tables, scope),
         wording.quotation(tables, scope),
         wording.edits(tables, scope),
@@ -148,7 +186,8 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         checks.checks(tables, scope),
         deployment.published(tables),
     ]
-    panels = [panel for panel in found if panel is not None]
+    silent = () if about_poems else ABOUT_POEMS
+    panels = [panel for panel in found if panel is not None and (panel.grids or panel.id not in silent)]
     rebuilt = study["analyses"].get("published", {}).get("rebuilt", False)
     return sorted(panels, key=lambda panel: rebuilt and panel.id != "published")  # a stable sort
 

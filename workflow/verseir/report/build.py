@@ -13,19 +13,43 @@ from verseir.analyses.settings import SETTING_CONTRASTS
 from verseir.faults import UserError
 from verseir.formats import count, quantity
 from verseir.orders import mode_order, register_order
-from verseir.report import effects, sections, sentences
+from verseir.report import effects, leads, question, sections, sentences
 from verseir.report.analysed import panels
 from verseir.report.effects import Cells
+from verseir.report.few import few_clusters
 from verseir.report.figure import inline_svg
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
-from verseir.report.spoken import compares_settings, main_measures, shown_sets, signals, synthetic_sets
+from verseir.report.reading import read_shown
+from verseir.report.spoken import (
+    compares_settings,
+    idioms_only,
+    main_measures,
+    repeating,
+    set_order,
+    shown_sets,
+    signals,
+    synthetic_sets,
+)
 from verseir.report.standings import Standing, standings
-from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES, read_table
+from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES
 
 
-def build_report(results: Path, template: Path) -> str:
+def build_report(
+    results: Path,
+    template: Path,
+    tuning: Sequence[Path] = (),
+    per_query: Path | None = None,
+    queries: Sequence[Path] = (),
+) -> str:
     """The page, as HTML, of the study whose results lie in ``results``.
+
+    Args:
+        results: the study's folder.
+        template: of the page.
+        tuning: what each tuned system chose, as ``tune_bm25`` writes it.
+        per_query: the PER_QUERY table, to count what is independent; without it nothing is counted.
+        queries: the QUERIES of the query sets, with their QRELS beside them.
 
     Raises:
         UserError: a file of the study is absent or breaks its contract, or no system searched a query set.
@@ -39,47 +63,51 @@ def build_report(results: Path, template: Path) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    context = report_context(results)
+    context = report_context(results, tuning, per_query, queries)
     environment.filters["words"] = Words(context.pop("names"))
     environment.filters["zip"] = zip
     return environment.get_template(template.name).render(context)
 
 
-def report_context(results: Path) -> dict[str, Any]:
-    """All that the page shows, ready to be read."""
+def report_context(
+    results: Path, tuning: Sequence[Path] = (), per_query: Path | None = None, queries: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """All that the page shows, ready to be read; see ``build_report``."""
     manifest = _read_json(results / "manifest.json")
-    study, kinds = manifest["study"], signals(manifest["systems"])
+    study = manifest["study"]
+    hidden = repeating(study, manifest["systems"])
+    kinds = signals({name: entry for name, entry in manifest["systems"].items() if name not in hidden})
     tables = {
-        table.name: read_table(results / "tables" / f"{table.name}.csv", table)
+        table.name: read_shown(results / "tables", table, hidden)
         for table in (LEADERBOARD, REGISTERS, CONTRASTS, TIES, COSTS, ENCODING)
     }
     # Edited sets are compared with the sets that they are made from, in a part of their own.
     for name in ("leaderboard", "registers", "ties"):
         tables[name] = tables[name].filter(pl.col("query_set").is_in(shown_sets(study)))
     if compares_settings(study):
-        path = results / "tables" / f"{SETTING_CONTRASTS.name}.csv"
-        tables[SETTING_CONTRASTS.name] = read_table(path, SETTING_CONTRASTS)
+        tables[SETTING_CONTRASTS.name] = read_shown(results / "tables", SETTING_CONTRASTS, hidden)
     leaderboard, contrasts = tables["leaderboard"], tables["contrasts"]
     if leaderboard.is_empty():
         raise UserError(f"{results}/tables/leaderboard.csv has no row", hint="a study searches at least one query set")
     known = pl.col("mean").is_not_null()
     audits = [_read_json(results / "corpora" / corpus / "audit.json") for corpus in sorted(study["corpora"])]
-    measures, synthetic = main_measures(study), synthetic_sets(study)
+    measures, synthetic, order = main_measures(study), synthetic_sets(study), set_order(study)
     found = standings(leaderboard.filter(known), contrasts, study)
     cells = effects.register_cells(tables["registers"], measures, synthetic)
-    leads, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds)
+    led, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds)
     names = {
         *leaderboard["system"],
-        *kinds,
+        *manifest["systems"],
         *study["modes"],
         *study["query_sets"],
         *study["corpora"],
+        *(family["family"] for family in study["contrasts"]),
         *contrasts["family"],
     }
     analysed = _panels(results, study, manifest["systems"])
     return {
         "names": sorted(names),
-        "brief": sentences.unmeasured_briefs(leaderboard.filter(~known & ~pl.col("query_set").is_in(_judged(study))))
+        "brief": leads.unmeasured_briefs(leaderboard.filter(~known & ~pl.col("query_set").is_in(_judged(study))))
         + _brief(found, measures, by_corpus, synthetic)
         + [sentence for panel in analysed for sentence in panel["brief"]],
         "title": study.get("title") or study["study"],
@@ -88,23 +116,30 @@ def report_context(results: Path) -> dict[str, Any]:
         "title_is_arabic": is_arabic(study.get("title", "")),
         "study": study,
         "manifest": manifest,
+        "about_idioms": idioms_only(study),
+        "text": "document" if idioms_only(study) else "poem",
+        "fused": "fusion" in kinds.values(),
         "manifest_json": json.dumps(manifest, ensure_ascii=False, indent=2),
         "results": f"results/{study['study']}",
         "measures": measures,
         "synthetic": synthetic,
-        "asked": sections.asked(study, leaderboard, audits),
-        "leads": leads,
+        "asked": question.asked(study, leaderboard, audits)
+        + (few_clusters(per_query, queries, study) if per_query else []),
+        "tuned": sections.tuned_rows(map(_read_json, tuning), hidden, order),
+        "leads": led,
         "register_findings": by_corpus,
         "leaderboard": sections.leaderboard_tables(found, measures, study["measures"], _n_poems(audits)),
         "registers": sections.register_tables(cells, measures),
         "register_names": sorted({place.register for place, _ in cells}, key=register_order),
-        "contrasts": sections.contrast_tables(contrasts, study["contrasts"]),
-        "ties": sections.tie_rows(tables["ties"].filter(known), measures),
+        "contrasts": sections.contrast_tables(contrasts, study["contrasts"], order),
+        "ties": sections.tie_rows(tables["ties"].filter(known), measures, order),
         "costs": sections.cost_rows(tables["costs"]),
         "stages": sections.stage_rows(tables["costs"]),
         "encoding": sections.encoding_rows(tables["encoding"]),
         "encoding_sentence": sections.encoding_sentence(tables["encoding"]),
-        "failed_checks": sections.failed_checks(manifest["encoders"]),
+        "failed_checks": sections.failed_checks(
+            encoder for encoder in manifest["encoders"] if encoder["system"] not in hidden
+        ),
         "audits": sections.audit_rows(audits),
         "panels": analysed,
         "methods": methods(manifest, tables),
@@ -125,26 +160,39 @@ def _read_json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _leads(found: Sequence[Standing], measures: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The lead of every mode, under its corpus and query set."""
-    places: dict[tuple[str, str], dict[str, Any]] = {}
+def _by_place(found: Sequence[Standing], measures: Mapping[str, str]) -> tuple[list[list[Standing]], list[Standing]]:
+    """The standings by the main measure of each corpus and query set; and all those of places that one system alone has
+    searched, where there are several such places: they are told together."""
+    places: dict[tuple[str, str], list[Standing]] = {}
     for standing in found:
         if standing.measure == measures[standing.query_set]:
-            heading = {
-                "corpus": standing.corpus,
-                "query_set": standing.query_set,
-                "measure": standing.measure,
-                "n": count(standing.n_queries, "query", "queries"),
-                "findings": [],
-            }
-            place = places.setdefault((standing.corpus, standing.query_set), heading)
-            place["findings"].append(sentences.lead_finding(standing))
-    return list(places.values())
+            places.setdefault((standing.corpus, standing.query_set), []).append(standing)
+    alone = [place for place, own in places.items() if not any(standing.gaps for standing in own)]
+    if len(alone) < 2:
+        return list(places.values()), []
+    others = [own for place, own in places.items() if place not in alone]
+    return others, [standing for place in alone for standing in places[place]]
+
+
+def _leads(found: Sequence[Standing], measures: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The lead of every mode, under its corpus and query set; places of one system stand under one heading."""
+    several, alone = _by_place(found, measures)
+    found_leads: list[dict[str, Any]] = [
+        {
+            "corpus": own[0].corpus,
+            "query_set": own[0].query_set,
+            "measure": own[0].measure,
+            "n": count(own[0].n_queries, "query", "queries"),
+            "findings": [leads.lead_finding(standing) for standing in own],
+        }
+        for own in several
+    ]
+    return found_leads + ([{"query_set": None, "findings": leads.alone_findings(alone)}] if alone else [])
 
 
 def _register_findings(cells: Cells, study: Mapping[str, Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     """What registers and explanations do, for each corpus whose queries name their register."""
-    verses = effects.verse_mode(study["modes"])
+    verses = effects.verse_mode(study["modes"], study.get("keep", {}))
     found = []
     for corpus in sorted({place.corpus for place, _ in cells}):
         modes = sorted({mode for place, mode in cells if place.corpus == corpus}, key=mode_order)
@@ -154,7 +202,7 @@ def _register_findings(cells: Cells, study: Mapping[str, Any], kinds: Mapping[st
                 "corpus": corpus,
                 "order": order,
                 "wording": sentences.wording_findings(cells, corpus, verses, kinds),
-                "explanations": sentences.explanation_findings(cells, corpus, study["modes"]),
+                "explanations": sentences.explanation_findings(cells, corpus, study["modes"], study.get("keep")),
             }
         )
     return found
@@ -171,11 +219,9 @@ def _brief(
     synthetic: Sequence[str],
 ) -> list[str]:
     """The findings in a few sentences."""
-    sets: dict[tuple[str, str], list[Standing]] = {}
-    for standing in found:
-        if standing.measure == measures[standing.query_set]:
-            sets.setdefault((standing.corpus, standing.query_set), []).append(standing)
-    told = [sentences.lead_brief(some, query_set in synthetic) for (_, query_set), some in sets.items()]
+    several, alone = _by_place(found, measures)
+    told = [leads.lead_brief(some, some[0].query_set in synthetic) for some in several]
+    told += [leads.alone_brief(alone)] if alone else []
     for place in by_corpus:
         told += sentences.effect_briefs(place["corpus"], place["wording"], place["explanations"])
     return told

@@ -32,7 +32,9 @@ def fusion(tables: Tables, scope: Scope) -> Panel:
     title, names = "Fusion", ["fusion", "fusion_contrasts", "fusion_subsets"]
     frame, contrasts = tables["fusion"], tables["fusion_contrasts"]
     if frame.is_empty():
-        return empty("fusion", title, "there is no run of a single system on a query set with relevant poems", names)
+        where = " in a mode of all poems" if scope.kept else ""
+        reason = f"there is no run of a single system on a query set with relevant poems{where}"
+        return empty("fusion", title, reason, names)
     sentences = []
     for row in contrasts.sort("corpus", "query_set", "a", "b").iter_rows(named=True):
         pair = f"{row['query_set']} on {row['corpus']}, the best of {CHOICES[row['a']]} against {CHOICES[row['b']]}"
@@ -60,6 +62,8 @@ def fusion(tables: Tables, scope: Scope) -> Panel:
         "Reciprocal-rank fusion over all subsets of (system, mode) arms. The in-sample mean is of the queries that "
         "chose the subset and flatters it; the cross-validated mean is of queries that had no part in the choice."
     )
+    if scope.kept:
+        lede += f" Arms in modes of some poems only take no part: {listing(scope.kept)}."
     return Panel(
         "fusion",
         title,
@@ -208,7 +212,10 @@ def _computed(row: Mapping[str, Any]) -> str:
     if row["computed"] is None:
         return "none"
     form = {"p": p_value, "count": quantity, "rank": quantity, "place": quantity}.get(row["unit"])
-    return form(row["computed"]) if form else number(row["computed"], max(3, len(row["published"].partition(".")[2])))
+    decimals = row["published"].partition(".")[2]
+    if row["unit"] in ("count", "percent") and not decimals and float(row["computed"]).is_integer():
+        return f"{int(row['computed']):,}"
+    return form(row["computed"]) if form else number(row["computed"], max(3, len(decimals)))
 
 
 def published(tables: Tables) -> Panel | None:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from verseir.formats import DECIMALS, known
+from verseir.kept import Keeps, same_poems
 from verseir.orders import mode_order, register_order
 
 
@@ -184,12 +185,14 @@ def explanation_verdict(wording: Sequence[Change], abstract: Sequence[Change]) -
     return some if shown else ABSENT, [one.system for one, _ in shown], clear
 
 
-def verse_mode(modes: Mapping[str, Sequence[str]]) -> str | None:
-    """The mode that indexes the verses and nothing else."""
-    return next((name for name in sorted(modes) if list(modes[name]) == ["verse"]), None)
+def verse_mode(modes: Mapping[str, Sequence[str]], keep: Keeps) -> str | None:
+    """The mode that indexes the verses and nothing else: of all poems, if there is one."""
+    found = [name for name in modes if list(modes[name]) == ["verse"]]
+    return min(found, key=lambda name: (name in keep, name), default=None)
 
 
-def explained_modes(modes: Mapping[str, Sequence[str]]) -> list[str]:
-    """The modes that index explanations, those without verses first."""
+def explained_modes(modes: Mapping[str, Sequence[str]], keep: Keeps, verses: str | None = None) -> list[str]:
+    """The modes that index explanations, those without verses first: of the poems of ``verses`` if it is given."""
     named = [name for name in sorted(modes) if any(field.startswith("explanation:") for field in modes[name])]
+    named = [name for name in named if verses is None or same_poems(keep, name, verses)]
     return sorted(named, key=lambda name: ("verse" in modes[name], name))

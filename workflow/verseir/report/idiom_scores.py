@@ -20,6 +20,8 @@ USES = ("literal", "idiomatic")
 ALL = "all"
 #: The kinds of string match: the first is the level that systems are held against.
 MATCHES = {"annotated": "string match, annotated", "verbatim": "string match, verbatim"}
+#: How a note ends that says why a mean needs no interval.
+ALIKE = "scores alike"
 ABOVE, BELOW, LEVEL = "above", "below", "not told apart"
 #: The same of one system and of several; empty where there is no interval to say it by.
 ONE = {ABOVE: "lies above it", BELOW: "lies below it", LEVEL: "is not told apart from it", "": "has no interval"}
@@ -97,7 +99,7 @@ def levels_said(scores: Scored, place: Sequence[str]) -> str:
             lie = alone if len(own) == 1 else f"{n} of {len(own)} {'lies' if n == 1 else 'lie'} above it"
             parts.append(f"on {usage} queries it scores {number(bar['mean'])}, and {lie}")
     both = above_both(scores, place)
-    if both is not None and len(scores.systems) > 1:
+    if both is not None and len(scores.at(place, ALL)) > 1:
         parts.append(f"on both, {named(both) if both else 'none'}")
     each = "; ".join(parts)
     return f"{told}; {_counted(scores.at(place, ALL), level)}.{f' {each[0].upper()}{each[1:]}.' if each else ''}"
@@ -177,6 +179,8 @@ def mean_cell(found: Mapping[str, Any] | None, best: bool = False, small: str = 
     if found is None:
         return Cell("not searched")
     ends = interval(found["ci_low"], found["ci_high"]) if known(found["mean"]) else ""
+    if not known(found["ci_low"], found["ci_high"]) and (found["note"] or "").endswith(ALIKE):
+        ends = found["note"].rpartition(": ")[2]  # nothing varies: that is no lack
     return Cell(number(found["mean"]), found["mean"], small or ends, "best" if best else "")
 
 

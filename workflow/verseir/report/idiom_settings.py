@@ -8,8 +8,9 @@ import polars as pl
 
 from verseir.formats import count, known, listing, number, percent
 from verseir.orders import mode_order
-from verseir.report.idiom_scores import ALL, MATCHES, USES, Scored, by_column, levels_said, scored
-from verseir.report.panel import Grid, Panel, empty, grid, notes, places, text, value, whole, why_not
+from verseir.report.idiom_scores import ALL, MATCHES, USES, Scored, by_column, levels_said, mean_cell, scored
+from verseir.report.panel import Column, Grid, Panel, empty, grid, places, text, whole, why_not
+from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
 
 #: The uses of an idiom in a text, in the order in which they are read.
@@ -65,7 +66,7 @@ def _ablation(scores: Scored, at: Sequence[tuple[str, ...]], modes: Sequence[str
                     rows.append(where | {"name": name, "by": by, "level": True})
     lead = places(pl.DataFrame({"corpus": [row["corpus"] for row in rows]}), "corpus")
     lead += [text("query_set", "Query set"), text("usage", "Queries")]
-    caption = "Systems by which texts are indexed and by the use of the idiom; bold: the highest of the column"
+    caption = "Systems by which texts are indexed and by the use of the idiom; bold: the highest of the systems"
     return by_column(scores, rows, [(mode, "") for mode in modes], lead, caption)
 
 
@@ -78,8 +79,8 @@ def data(tables: Tables) -> Panel:
     sentences = []
     for (corpus,), part in places_of(held, "corpus"):
         sentences.append(_held(corpus, part))
-    for (corpus, query_set), part in places_of(shared, "corpus", "query_set"):
-        sentences.append(_shared(corpus, query_set, part))
+    for (corpus, _), part in places_of(shared, "corpus", "query_set"):  # all sets of a corpus hold the same queries
+        sentences.append(_shared(corpus, part))
     rows = sorted(held.to_dicts(), key=lambda row: (row["corpus"], row["role"], _usage(row["usage"])))
     counts = grid(
         rows,
@@ -94,39 +95,54 @@ def data(tables: Tables) -> Panel:
             ),
             whole("n_gold", "Checked", "by people"),
             whole("words_min", "Words", "least"),
-            value("words_mean", "Words", small="mean"),
+            _mean("words_mean", "Words"),
             whole("words_max", "Words", "most"),
-            value("span_words_mean", "Words of span", small="mean"),
+            _mean("span_words_mean", "Words of span"),
             whole("n_span_is_idiom", "Span is idiom"),
         ],
     )
-    overlaps = sorted(
-        shared.to_dicts(),
-        key=lambda row: (
-            row["corpus"],
-            row["query_set"],
-            _usage(row["usage"]),
-            _usage(row["found"]),
-            row["words"],
-            row["quantity"],
-        ),
-    )
-    table = grid(
-        overlaps,
+    table = _overlaps(shared)
+    return Panel("idiom-data", title, "", sentences, [counts, *([table] if table.rows else [])], names)
+
+
+def _mean(key: str, heading: str) -> Column:
+    """A mean number of words."""
+    return Column(heading, lambda row: Cell(number(row[key], 1), row[key]), small="mean")
+
+
+def _overlaps(shared: pl.DataFrame) -> Grid:
+    """One row for each use of queries and of relevant texts, one column for each quantity."""
+    kinds = sorted(set(shared.select("quantity", "words").iter_rows()), key=lambda kind: (kind[0], kind[1] != ALL))
+    by: dict[tuple[str, ...], dict[tuple[str, str], dict]] = {}
+    for row in shared.iter_rows(named=True):
+        key = (row["corpus"], row["query_set"], row["usage"], row["found"])
+        by.setdefault(key, {})[row["quantity"], row["words"]] = row
+    rows = [
+        dict(zip(("corpus", "query_set", "usage", "found"), key, strict=True))
+        | {"n": max(row["n_queries"] for row in own.values()), "by": own}
+        for key, own in sorted(by.items(), key=lambda item: (*item[0][:2], _usage(item[0][2]), _usage(item[0][3])))
+    ]
+
+    def column(quantity: str, words: str) -> Column:
+        return Column(
+            quantity.capitalize(),
+            lambda row: mean_cell(row["by"].get((quantity, words))),
+            small="" if words == ALL else words,
+        )
+
+    several = shared.group_by("corpus").agg(pl.col("query_set").n_unique())["query_set"]
+    return grid(
+        rows,
         "Words that queries share with what is relevant to them",
         [
             text("corpus", "Corpus"),
-            text("query_set", "Query set"),
+            text("query_set", "Query set") if len(several) and several.max() != 1 else None,
             text("usage", "Queries"),
             text("found", "Relevant texts"),
-            text("words", "Words"),
-            text("quantity", "Quantity"),
-            whole("n_queries", "n"),
-            value("mean", "Mean", "ci_low", "ci_high"),
-            notes(shared),
+            whole("n", "n"),
+            *(column(*kind) for kind in kinds),
         ],
     )
-    return Panel("idiom-data", title, "", sentences, [counts, *([table] if overlaps else [])], names)
 
 
 def _usage(usage: str) -> tuple[int, str]:
@@ -151,7 +167,7 @@ def _held(corpus: str, rows: pl.DataFrame) -> str:
     return f"{corpus}: {listing(told)} on {count(idioms, 'idiom')}{people}."
 
 
-def _shared(corpus: str, query_set: str, rows: pl.DataFrame) -> str:
+def _shared(corpus: str, rows: pl.DataFrame) -> str:
     """The share of a query's words that relevant texts have, by use, with and without the spans."""
     recall = rows.filter(pl.col("quantity") == "query recall")
     found = {(row["usage"], row["found"], row["words"]): row for row in recall.iter_rows(named=True)}
@@ -165,5 +181,5 @@ def _shared(corpus: str, query_set: str, rows: pl.DataFrame) -> str:
                 else ""
             )
             parts.append(f"of {usage} queries {number(with_['mean'])}{bare}")
-    head = f"Share of a query’s words that a relevant text has, {query_set} on {corpus}"
+    head = f"Share of a query’s words that a relevant text has, {corpus}"
     return f"{head}: {'; '.join(parts)}." if parts else f"{head}: {why_not(rows)}."

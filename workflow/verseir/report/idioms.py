@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from verseir.figures.idioms import FOUND, shares_found
+from verseir.figures.idioms import kinds_found, shares_found
 from verseir.formats import count, known, listing, number, percent
 from verseir.report.idiom_scores import (
     ALL,
@@ -25,6 +26,7 @@ from verseir.report.idiom_scores import (
 from verseir.report.panel import Column, Grid, Panel, empty, grid, places, text, value, whole, why_not
 from verseir.report.remarks import NAMED
 from verseir.report.sections import Cell
+from verseir.report.standings import same_mean
 from verseir.report.wording import Scope, Tables, places_of
 
 #: How the parts of a top R are called in a sentence.
@@ -33,6 +35,8 @@ SPOKEN = {
     "same idiom, other use": "the same idiom in another use",
     "other idiom": "another idiom",
 }
+#: The measure that the share of relevant texts in the top R is.
+R_PRECISION = "Rprec"
 
 QUESTION = (
     "Do systems find texts that mean the same, or texts that hold the same words? To a literal use of an idiom its "
@@ -96,7 +100,7 @@ def _zero_shot(scores: Scored, at: Sequence[tuple[str, ...]], scope: Scope) -> G
                 rows.append({"corpus": corpus, "name": name, "by": by, "level": True, "group": (corpus,)})
     heads = [(name, scores.measures[name]) for name in dict.fromkeys(place[1] for place in at)]
     lead = places(pl.DataFrame({"corpus": [row["corpus"] for row in rows]}), "corpus")
-    caption = f"Systems by how the query is read, mode {scope.base_mode}; bold: the highest of the column"
+    caption = f"Systems by how the query is read, mode {scope.base_mode}; bold: the highest of the systems"
     return by_column(scores, rows, heads, lead, caption)
 
 
@@ -112,8 +116,8 @@ def _by_use(scores: Scored, at: Sequence[tuple[str, ...]], scope: Scope) -> Grid
 
     def columns(usage: str, heading: str) -> list[Column]:
         return [
-            Column(heading, lambda row: mean_cell(row["by"].get(usage))),
-            Column(f"{heading}, against string match", lambda row: Cell(row["stands"][usage]), False),
+            Column(heading, lambda row: mean_cell(row["by"].get(usage)), small="mean"),
+            Column(heading, lambda row: Cell(row["stands"][usage]), False, "against string match"),
         ]
 
     return grid(
@@ -143,8 +147,14 @@ def _subject_said(subjects: pl.DataFrame, scope: Scope, query_sets: Sequence[str
     sentences = []
     for (corpus, query_set), part in rows.group_by("corpus", "query_set", maintain_order=True):
         told = [_by_subject(own) for _, own in part.group_by("measure", maintain_order=True)]
-        sentences.append(f"By shared subject alone, {query_set} on {corpus}: {'; '.join(told)}.")
+        head = f"By shared subject alone, {query_set} on {corpus}" + _alone(part["system"].unique().to_list())
+        sentences.append(f"{head}: {'; '.join(told)}.")
     return sentences
+
+
+def _alone(systems: Sequence[str]) -> str:
+    """Whose numbers follow, where they are those of one system."""
+    return f" ({systems[0]} alone)" if len(systems) == 1 else ""
 
 
 def _by_subject(rows: pl.DataFrame) -> str:
@@ -181,6 +191,7 @@ def confusion(tables: Tables, scope: Scope, query_sets: Sequence[str]) -> Panel:
     frame = tables["confusion"].filter(pl.col("mode") == scope.base_mode, pl.col("query_set").is_in(list(query_sets)))
     if frame.is_empty():
         return empty("idiom-confusion", title, f"no idiom was searched for in mode {scope.base_mode}", names)
+    kinds, precision = kinds_found(frame), _precision(tables, scope)
     sentences, rows = [], []
     parts = sorted(
         places_of(frame, "corpus", "query_set", "usage"),
@@ -189,7 +200,7 @@ def confusion(tables: Tables, scope: Scope, query_sets: Sequence[str]) -> Panel:
     for (corpus, query_set, usage), part in parts:
         shares = shares_found(part)
         systems = sorted({system for system, _ in shares})
-        head = f"Top R of {usage} queries, {query_set} on {corpus}"
+        head = f"Top R of {usage} queries, {query_set} on {corpus}" + _alone(systems)
         told = [
             f"{said} {spread([(system, shares.get((system, kind), 0.0)) for system in systems], percent)}"
             for kind, said in SPOKEN.items()
@@ -198,10 +209,10 @@ def confusion(tables: Tables, scope: Scope, query_sets: Sequence[str]) -> Panel:
         sentences.append(f"{head}: {listing(told)}." if told else f"{head}: {why_not(part)}.")
         for system in sorted(part["system"].unique()):
             own = part.filter(pl.col("system") == system)
-            by = {
-                kind: (shares.get((system, kind), 0.0) if system in systems else None, _ends(own, kind))
-                for kind in FOUND
-            }
+            counted = system in systems
+            by = {kind: (shares.get((system, kind), 0.0) if counted else None, _ends(own, kind)) for kind in kinds}
+            share, ends = by["relevant"]
+            by["relevant"] = share, ends or _precision_ends(precision.get((corpus, query_set, usage, system)), share)
             rows.append({"system": system, "corpus": corpus, "query_set": query_set, "usage": usage, "by": by})
 
     def column(kind: str) -> Column:
@@ -217,12 +228,13 @@ def confusion(tables: Tables, scope: Scope, query_sets: Sequence[str]) -> Panel:
             *places(pl.DataFrame(rows, schema=["corpus"]) if not rows else frame, "corpus"),
             text("query_set", "Query set"),
             text("usage", "Queries"),
-            *map(column, FOUND),
+            *map(column, kinds),
         ],
     )
     lede = (
         "R is the number of relevant texts, so a perfect list holds nothing else in its first R places, and the share "
-        "of relevant ones is R-precision. Shares that several uses make up have no interval; the table has each use."
+        "of relevant ones is R-precision. Other shares that several uses make up have no interval; the table has each "
+        "use."
     )
     legend = "Shares of the top R by what is found there, for literal (above) and idiomatic queries (below)."
     return Panel("idiom-confusion", title, lede, sentences, [table], names, "idioms-confusion", legend)
@@ -236,4 +248,26 @@ def _ends(rows: pl.DataFrame, kind: str) -> str:
     own = rows.filter(of.get(kind, ~same & ~other & ~relevant)).to_dicts()
     if len(own) != 1 or not known(own[0]["ci_low"], own[0]["ci_high"]):
         return ""
-    return f"{percent(own[0]['ci_low'])} to {percent(own[0]['ci_high'])}"
+    return _percents(own[0])
+
+
+def _precision(tables: Tables, scope: Scope) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    """The rows of R-precision by corpus, query set, use of the query and system, where it was measured by use."""
+    if "strata" not in tables:
+        return {}
+    measured = tables["strata"].filter(
+        pl.col("attribute") == "usage", pl.col("mode") == scope.base_mode, pl.col("measure") == R_PRECISION
+    )
+    keys = ("corpus", "query_set", "value", "system")
+    return {tuple(row[key] for key in keys): row for row in measured.iter_rows(named=True)}
+
+
+def _precision_ends(row: Mapping[str, Any] | None, share: float | None) -> str:
+    """The interval of R-precision, where it is the share of relevant texts; empty where it is over other queries."""
+    if row is None or not known(share, row["mean"], row["ci_low"], row["ci_high"]):
+        return ""
+    return _percents(row) if same_mean(share or 0.0, row["mean"]) else ""
+
+
+def _percents(row: Mapping[str, Any]) -> str:
+    return f"{percent(row['ci_low'])} to {percent(row['ci_high'])}"

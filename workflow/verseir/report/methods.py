@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from verseir.formats import listing
-from verseir.report.spoken import idiom_sets
+from verseir.report.spoken import idiom_sets, idioms_only, repeating
 
 #: Packages that a reader asks for first; all are in the manifest.
 NAMED = ("bm25s", "numpy", "polars", "scipy", "statsmodels", "sentence-transformers", "torch", "ir_measures")
@@ -33,6 +33,10 @@ MODELS = (
 )
 
 IDIOMS = (
+    "A query is read as a sentence, which is all of it, or as a span, the words that carry the idiom: of those, BM25 "
+    "searches for the words alone, and an encoder reads the whole sentence and takes the vectors of their tokens (late "
+    "chunking; Günther et al., 2024). Before either an instruction that names the span may stand; documents are read "
+    "whole, without one. "
     "To a literal query the literal uses of its idiom are relevant, to any other query the idiomatic uses, "
     "simplifications and senses of it; what is relevant is counted among what is indexed. The queries of one idiom "
     "share what is relevant to them, so idioms are resampled and flipped whole. Finding the words of an idiom is "
@@ -43,20 +47,39 @@ IDIOMS = (
 )
 
 
+SEPARATED = (
+    "A system is separated from the best where Holm’s p is below 0.05 and the 95% interval of the "
+    "difference excludes zero; otherwise it is not separated, which does not mean that the two are equal. "
+    "Intervals are not corrected for the number of tests, so one may exclude zero where Holm’s p does not "
+    "fall below 0.05."
+)
+EFFECTS = (
+    "Statements on registers and on explanations compare means, and the intervals of "
+    "those means; no test of these differences is part of the report. An effect appears where the "
+    "intervals are apart at both ends, among quoting and among abstract queries (half-remembered ones "
+    "where none quote): for explanations, of all systems, or in part, of some. It appears in the means "
+    "only where the means show it and the intervals do not. On the same queries, that intervals do not "
+    "overlap asks for more than a paired test would."
+)
+
+
 def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, str]]:
     """(heading, sentences) in the order of the work."""
-    study = manifest["study"]
+    study, about_poems = manifest["study"], not idioms_only(manifest["study"])
+    tested = [tables[name] for name in ("contrasts", "setting_contrasts") if name in tables]
     found = [
-        ("Indexing and ranking", _ranking(study)),
-        ("Measures and intervals", _measures(study)),
-        ("Tests", _tests(study, [tables[name] for name in ("contrasts", "setting_contrasts") if name in tables])),
-        ("Shared wording and edits", _wording(study)),
-        ("What results depend on", _dependence(study)),
+        ("Systems", _repeating(study, manifest["systems"])),
+        ("Indexing and ranking", _ranking(study, about_poems)),
+        ("Parameters", _tuned(study, manifest["systems"])),
+        ("Measures and intervals", _measures(study, "poem" if about_poems else "idiom")),
+        ("Tests", _tests(study, tested, "poem" if about_poems else "idiom")),
+        ("Shared wording and edits", _wording(study) if about_poems else ""),
+        ("What results depend on", _dependence(study) if about_poems else ""),
         ("Idioms", IDIOMS if idiom_sets(study) else ""),
-        ("Models", MODELS),
+        ("Models", MODELS if about_poems else ""),
         ("Judges and people", _judging(study)),
-        ("What is called what", _verdicts()),
-        ("The paper", PAPER),
+        ("What is called what", SEPARATED + (f" {EFFECTS}" if about_poems else "")),
+        ("The paper", PAPER if about_poems else ""),
         ("Versions", _versions(manifest)),
     ]
     return [(heading, text) for heading, text in found if text]
@@ -79,7 +102,43 @@ def _judging(study: Mapping[str, Any]) -> str:
     )
 
 
-def _ranking(study: Mapping[str, Any]) -> str:
+def _repeating(study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> str:
+    """Which systems the page leaves out, and why."""
+    names = repeating(study, systems)
+    if not names:
+        return ""
+    one = len(names) == 1
+    return (
+        f"{listing(names)} {'repeats' if one else 'repeat'} a defect or an order of ties that published figures rest "
+        f"on: {'it is' if one else 'they are'} measured like the others, set beside what was published, and left out "
+        "of every comparison and of all other parts of this page."
+    )
+
+
+def _tuned(study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> str:
+    """Which systems choose parameters, and on which queries."""
+    hidden = repeating(study, systems)
+    names = [name for name, entry in sorted(systems.items()) if "tune" in entry and name not in hidden]
+    sets = {name: spec["validation"] for name, spec in sorted(study["query_sets"].items()) if "validation" in spec}
+    places = [f"{given['query_set']} in {given['corpus']} for {name}" for name, given in sets.items()]
+    told = []
+    for name in names:
+        asked = systems[name]["tune"]
+        pairs = len(asked["k1"]) * len(asked["b"])
+        told.append(f"{name} takes of {pairs} pairs of k1 and b the one with the highest mean {asked['measure']}")
+    if not told:
+        return ""
+    return f"{listing(told)} on validation queries, in each indexing mode by itself: {listing(places)}."
+
+
+def _ranking(study: Mapping[str, Any], about_poems: bool) -> str:
+    if not about_poems:
+        return (
+            "A document is indexed as one text. Documents are ordered by score, highest first, and documents with the "
+            "same score by their identifier, bytewise. Dense search is exact: no approximate index is used. Lists hold "
+            f"{study['depth']:,} documents. BM25 (Robertson and Zaragoza, 2009) does not retrieve a document that "
+            "shares no term with the query."
+        )
     size, stride = study["chunks"]["verses"], study["chunks"]["stride"]
     return (
         f"A poem is indexed in windows of {size} consecutive verse{'s' if size > 1 else ''}, one every "
@@ -92,18 +151,18 @@ def _ranking(study: Mapping[str, Any]) -> str:
     )
 
 
-def _measures(study: Mapping[str, Any]) -> str:
+def _measures(study: Mapping[str, Any], shared: str) -> str:
     return (
         f"Measures are named as in ir_measures and see ranks only: {listing(study['measures'])}. A mean is "
         "over all queries "
         "of its set; a query without an answer scores 0. Each mean has a 95% bootstrap interval, bias-corrected and "
-        f"accelerated (Efron, 1987), from {study['bootstrap']:,} resamples of queries, or of poems where "
+        f"accelerated (Efron, 1987), from {study['bootstrap']:,} resamples of queries, or of {shared}s where "
         "queries share one, "
         f"with seed {study['seed']}; where all queries score 0, or all 1, it is that of Clopper and Pearson (1934)."
     )
 
 
-def _tests(study: Mapping[str, Any], contrasts: Sequence[pl.DataFrame]) -> str:
+def _tests(study: Mapping[str, Any], contrasts: Sequence[pl.DataFrame], shared: str) -> str:
     used = {test for frame in contrasts for test in frame["test"]}
     if not used:
         return "No differences were tested in this study."
@@ -119,6 +178,7 @@ def _tests(study: Mapping[str, Any], contrasts: Sequence[pl.DataFrame]) -> str:
         + ")"
         for family in study["contrasts"]
     ]
+    one = f"an {shared}" if shared[0] in "aeiou" else f"a {shared}"
     parts = [f"Declared famil{'y' if len(families) == 1 else 'ies'} of tests: {listing(families)}."]
     if any("mcnemar" in test.lower() for test in used):
         parts.append(
@@ -128,11 +188,11 @@ def _tests(study: Mapping[str, Any], contrasts: Sequence[pl.DataFrame]) -> str:
         )
     if any("flip" in test.lower() for test in used):
         parts.append(
-            "Graded measures, and queries that share a poem, are compared with a paired sign-flip test "
+            f"Graded measures, and queries that share {one}, are compared with a paired sign-flip test "
             "(Fisher, 1935) of "
             f"{study['flips']:,} flips, p counted with the observed one (Phipson and Smyth, 2010), or of all "
             "flips where they "
-            "are fewer; whole poems are flipped where queries share one. A paired t test stands beside it, for "
+            f"are fewer; whole {shared}s are flipped where queries share one. A paired t test stands beside it, for "
             "comparison."
         )
     parts.append("p values are corrected within their family by the method of Holm (1979).")
@@ -175,20 +235,20 @@ def _dependence(study: Mapping[str, Any]) -> str:
         "of "
         "systems are compared by Kendall’s τ, exact without ties. Systems are level where the 90% interval of their "
         f"difference lies within {study['analyses']['margin']:g} (two one-sided tests; Schuirmann, 1987)."
+        + _apart(study)
     )
 
 
-def _verdicts() -> str:
+def _apart(study: Mapping[str, Any]) -> str:
+    """What becomes of modes that index some poems only where modes are fused or compared."""
+    names = sorted(study.get("keep", {}))
+    if not names:
+        return ""
+    one = len(names) == 1
     return (
-        "A system is separated from the best where Holm’s p is below 0.05 and the 95% interval of the "
-        "difference excludes zero; otherwise it is not separated, which does not mean that the two are equal. "
-        "Intervals are not corrected for the number of tests, so one may exclude zero where Holm’s p does not "
-        "fall below 0.05. Statements on registers and on explanations compare means, and the intervals of "
-        "those means; no test of these differences is part of the report. An effect appears where the "
-        "intervals are apart at both ends, among quoting and among abstract queries (half-remembered ones "
-        "where none quote): for explanations, of all systems, or in part, of some. It appears in the means "
-        "only where the means show it and the intervals do not. On the same queries, that intervals do not "
-        "overlap asks for more than a paired test would."
+        f" {listing(names)} {'indexes' if one else 'index'} some poems only, and queries have the answers that are "
+        f"among them: {'it takes' if one else 'they take'} no part in the search for the best fusion, and modes are "
+        "set against the base mode only where both index the same poems."
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from verseir.formats import (
     NOT_ESTIMABLE,
-    count,
     interval,
     known,
     listing,
@@ -24,11 +23,13 @@ from verseir.orders import mode_order
 from verseir.report import effects
 from verseir.report.effects import Cells
 from verseir.report.silent import silent_measures
-from verseir.report.spoken import idiom_sets, synthetic_sets
 from verseir.report.standings import NOT_SEPARATED, Standing
 
 #: Shares of texts or tokens from here on are marked in the table of what the encoders saw.
 NOTABLE_SHARE = 0.01
+
+#: Sort key of query sets, by name: see ``spoken.set_order``.
+SetOrder = Callable[[str], tuple[int, str]]
 
 
 class Cell(NamedTuple):
@@ -131,12 +132,15 @@ def register_tables(cells: Cells, measures: Mapping[str, str]) -> list[dict[str,
     return found
 
 
-def contrast_tables(contrasts: pl.DataFrame, families: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def contrast_tables(
+    contrasts: pl.DataFrame, families: Iterable[Mapping[str, Any]], set_order: SetOrder
+) -> list[dict[str, Any]]:
     """One table for each family, in the order in which they are declared; a row is one tested difference a - b."""
     baseline = {family["family"]: family["baseline"] for family in families}
     order_of = {name: place for place, name in enumerate(baseline)}
     tables: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(contrasts.iter_rows(named=True), key=_contrast_order):
+    place = _order(set_order, "measure", "b", "a")
+    for row in sorted(contrasts.iter_rows(named=True), key=place):
         tables.setdefault(row["family"], []).append(row)
 
     found = []
@@ -164,8 +168,14 @@ def contrast_tables(contrasts: pl.DataFrame, families: Iterable[Mapping[str, Any
     return found
 
 
-def _contrast_order(row: Mapping[str, Any]) -> tuple:
-    return (row["corpus"], row["query_set"], mode_order(row["mode"]), row["measure"], row["b"], row["a"])
+def _order(set_order: SetOrder, *more: str) -> Callable[[Mapping[str, Any]], tuple]:
+    """Sort key of rows: by corpus, query set and mode, then by ``more`` columns."""
+    return lambda row: (
+        row["corpus"],
+        set_order(row["query_set"]),
+        mode_order(row["mode"]),
+        *(row[name] for name in more),
+    )
 
 
 def _contrast_cells(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,10 +187,10 @@ def _contrast_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def tie_rows(ties: pl.DataFrame, measures: Mapping[str, str]) -> list[dict[str, Any]]:
+def tie_rows(ties: pl.DataFrame, measures: Mapping[str, str], set_order: SetOrder) -> list[dict[str, Any]]:
     """Ties of every run, with the span of its main measure under any order of tied poems."""
     rows = []
-    for row in sorted(ties.iter_rows(named=True), key=_tie_order):
+    for row in sorted(ties.iter_rows(named=True), key=_order(set_order, "system")):
         if row["measure"] == measures.get(row["query_set"]):
             span = row["highest"] - row["lowest"]
             cells = {
@@ -189,10 +199,6 @@ def tie_rows(ties: pl.DataFrame, measures: Mapping[str, str]) -> list[dict[str, 
             ends = {name: Cell(number(row[name]), row[name]) for name in ("mean", "lowest", "highest")}
             rows.append(row | ends | {"cuts": cells, "span": Cell(number(span), span)})
     return rows
-
-
-def _tie_order(row: Mapping[str, Any]) -> tuple:
-    return (row["corpus"], row["query_set"], mode_order(row["mode"]), row["system"])
 
 
 def cost_rows(costs: pl.DataFrame) -> list[dict[str, Any]]:
@@ -301,6 +307,20 @@ def failed_checks(encoders: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def tuned_rows(
+    tuned: Iterable[Mapping[str, Any]], hidden: Collection[str], set_order: SetOrder
+) -> list[dict[str, Any]]:
+    """What each tuned system chose, by system, validation query set and mode; without ``hidden`` systems."""
+    shown = [row for row in tuned if row["system"] not in hidden]
+    place = _order(set_order)
+    return [
+        dict(row)
+        | {name: Cell(f"{row[name]:g}", row[name]) for name in ("k1", "b")}
+        | {"mean": Cell(number(row["mean"]), row["mean"]), "n_queries": f"{row['n_queries']:,}"}
+        for row in sorted(shown, key=lambda row: (row["system"], *place(row)))
+    ]
+
+
 def audit_rows(audits: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Poems, verses and duplicates of each corpus, with the warnings of its audit."""
     rows = []
@@ -311,81 +331,3 @@ def audit_rows(audits: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         }
         rows.append({"corpus": audit["corpus"], "warnings": list(audit.get("warnings", [])), **cells})
     return rows
-
-
-def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What the study asked, in sentences."""
-    systems = sorted(set(leaderboard["system"]))
-    poems = {audit["corpus"]: audit.get("n_poems", 0) for audit in audits}
-    corpora = [
-        f"{name} ({count(poems[name], _text(study, name))})" if poems.get(name) else name
-        for name in sorted(_searched(study))
-    ]
-    sets, synthetic = [], synthetic_sets(study)
-    for name in sorted(name for name, spec in study["query_sets"].items() if spec["corpora"]):
-        n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=None)
-        purpose = study["query_sets"][name].get("purpose", name)
-        if name in synthetic:
-            purpose = "synthetic probes drawn from the poems"
-        facts = [*([purpose] if purpose != name else []), *_size(n, study["query_sets"][name])]
-        sets.append(f"{name} ({', '.join(facts)})" if facts else name)
-    modes = sorted(set(leaderboard["mode"]), key=mode_order)
-    who = f"do {len(systems)} systems ({listing(systems)})" if len(systems) > 1 else f"does {systems[0]}"
-    told = [
-        _question(who, study),
-        f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
-        f"Indexed: {listing([_mode(name, study) for name in modes])}.",
-    ]
-    base = study["analyses"]["base_mode"]
-    bare = sorted(name for name, corpus in study["corpora"].items() if base not in corpus.get("modes", [base]))
-    if bare:
-        told.append(
-            f"{listing(bare)} {'is' if len(bare) == 1 else 'are'} not indexed in mode {base}, which the parts on what "
-            "results depend on show: the tables have what was measured in other modes."
-        )
-    if synthetic:
-        told.append(
-            f"The queries of {listing(synthetic)} are synthetic. They tell whether a system finds a poem by words that "
-            "it holds, and nothing of what readers ask."
-        )
-    return told
-
-
-def _searched(study: Mapping[str, Any]) -> set[str]:
-    """The corpora that query sets are searched in: others are there to choose parameters on, or to be counted."""
-    return {corpus for spec in study["query_sets"].values() for corpus in spec["corpora"]}
-
-
-def _text(study: Mapping[str, Any], corpus: str) -> str:
-    """What a text of a corpus is called."""
-    return "document" if study["corpora"][corpus].get("adapter") == "idiolink" else "poem"
-
-
-def _question(who: str, study: Mapping[str, Any]) -> str:
-    """What the study asks of its systems: of idioms where all its queries are of an idiom benchmark."""
-    searched = {name for name, spec in study["query_sets"].items() if spec["corpora"]}
-    if searched and searched <= set(idiom_sets(study)):
-        return (
-            f"How well {who} find texts that mean what a query means by an idiom, and how far is that more than "
-            "finding its words?"
-        )
-    return (
-        f"How well {who} find poems, and how far does the answer depend on what the query remembers of the poem’s "
-        "wording and on which text is indexed?"
-    )
-
-
-def _size(n: int | None, query_set: Mapping[str, Any]) -> list[str]:
-    """How many queries of a set were measured, of those that stand for themselves."""
-    if n is None:
-        return [] if query_set.get("purpose") == "edited" else ["which no system searched"]
-    return [count(n, "query", "queries") if n else "none with a relevant poem"]
-
-
-def _mode(name: str, study: Mapping[str, Any]) -> str:
-    """A mode with the fields that it indexes, and of which poems, where that is not all that its name says."""
-    fields = [field.replace("explanation:", "explanations of source ") for field in study["modes"].get(name, [])]
-    kept = study.get("keep", {}).get(name, {})
-    poems = [f"{attribute} {listing(values)} alone" for attribute, values in sorted(kept.items())]
-    told = [*([listing(fields)] if fields and fields != [name] else []), *poems]
-    return f"{name} ({'; '.join(told)})" if told else name

@@ -10,11 +10,16 @@ import polars as pl
 from verseir.formats import count, listing, signed
 from verseir.orders import mode_order
 from verseir.report.idiom_scores import spread
-from verseir.report.panel import Panel, grid, notes, p, places, text, value, whole, why_not
+from verseir.report.panel import Column, Grid, Panel, grid, notes, p, places, text, value, whole, why_not
 from verseir.report.remarks import NAMED
 from verseir.report.wording import Scope, Tables
 
 ALPHA = 0.05
+#: What is compared, and in which column it is said on what.
+KINDS = {
+    "query_set": ("Ways to ask compared", text("mode", "Mode")),
+    "mode": ("Ways to index compared", text("query_set", "Query set")),
+}
 
 
 def settings(tables: Tables, scope: Scope, order: Sequence[str]) -> Panel | None:
@@ -43,29 +48,36 @@ def settings(tables: Tables, scope: Scope, order: Sequence[str]) -> Panel | None
     parts = rows.partition_by(keys, as_dict=True)
     in_order = [parts[key] for key in sorted(parts, key=rank)]
     rows = pl.concat(in_order)
-    table = grid(
+    kinds = rows.partition_by("setting", maintain_order=True, as_dict=True)
+    grids = [_grid(part, *KINDS[str(setting)]) for (setting,), part in kinds.items()]
+    lede = (
+        "Each system is compared with itself on the same queries. A mode that leaves texts out has fewer relevant "
+        "ones, so a difference from it is one of what there is to find, too."
+    )
+    return Panel("settings", title, lede, [_difference(part, scope) for part in in_order], grids, names)
+
+
+def _grid(rows: pl.DataFrame, what: str, where: Column) -> Grid:
+    """The differences between query sets, or between modes; a note that all rows share stands in the caption."""
+    notes_of = rows["note"].unique()
+    shared = notes_of[0] if len(notes_of) == 1 else None
+    return grid(
         rows,
-        "Ways to ask and to index compared, a minus b",
+        f"{what}, a minus b" + (f"; {shared}" if shared else ""),
         [
             text("system", "System"),
             *places(rows, "corpus", "family"),
             text("a", "a"),
             text("b", "b"),
-            text("query_set", "Query set", "a and b"),
-            text("mode", "Mode", "a and b"),
+            where,
             *places(rows, "measure"),
             whole("n", "n"),
             value("estimate", "a − b", "ci_low", "ci_high", sign=True),
             p("p", "p"),
             p(),
-            notes(rows),
+            None if shared else notes(rows),
         ],
     )
-    lede = (
-        "Each system is compared with itself on the same queries. A mode that leaves texts out has fewer relevant "
-        "ones, so a difference from it is one of what there is to find, too; the notes say where."
-    )
-    return Panel("settings", title, lede, [_difference(part, scope) for part in in_order], [table], names)
 
 
 def _spoken(contrasts: pl.DataFrame, scope: Scope) -> pl.DataFrame:
@@ -85,6 +97,10 @@ def _difference(rows: pl.DataFrame, scope: Scope) -> str:
     if tested.is_empty():
         return f"{head}: {why_not(rows)}."
     sure = tested.filter(pl.col("p_holm") < ALPHA)
+    if len(tested) == 1:
+        system, estimate = tested.select("system", "estimate").row(0)
+        way = "does not differ" if sure.is_empty() else f"scores {'higher' if estimate > 0 else 'lower'}"
+        return f"{head}: {system} alone {way} after Holm’s correction; difference {signed(estimate)}."
     parts = []
     for side, what in ((pl.col("estimate") > 0, "higher"), (pl.col("estimate") < 0, "lower")):
         names = sure.filter(side)["system"].to_list()

@@ -5,7 +5,7 @@ Needs the standard library only, so that the Snakefile can ask it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -65,6 +65,30 @@ def idiom_sets(study: Mapping[str, Any]) -> list[str]:
         return (VIEWS.index(view) if view in VIEWS else len(VIEWS), name)
 
     return sorted(found, key=place)
+
+
+def idioms_only(study: Mapping[str, Any]) -> bool:
+    """Whether all queries that are searched for are those of idiom benchmarks: nothing is asked of poems."""
+    searched = {name for name, spec in study["query_sets"].items() if spec["corpora"]}
+    return bool(searched) and searched == set(idiom_sets(study))
+
+
+def set_order(study: Mapping[str, Any]) -> Callable[[str], tuple[int, str]]:
+    """Sort key of query sets: by name, and after the others those of idiom benchmarks by how their queries are read."""
+    places = {name: place for place, name in enumerate(idiom_sets(study), 1)}
+    return lambda name: (places.get(name, 0), name)
+
+
+def repeating(study: Mapping[str, Any], systems: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Names of the systems that only repeat what was published, sorted: the page shows them beside published figures
+    alone. None where the study has no other system.
+
+    Args:
+        study: its spec.
+        systems: the registry's entries, by system.
+    """
+    found = sorted(name for name, entry in systems.items() if entry.get("as_published", False))
+    return found if set(study["systems"]) - set(found) else []
 
 
 def compares_settings(study: Mapping[str, Any]) -> bool:

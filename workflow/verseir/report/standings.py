@@ -14,6 +14,7 @@ import polars as pl
 
 from verseir.formats import DECIMALS, known
 from verseir.orders import mode_order
+from verseir.report.spoken import set_order
 
 ALPHA = 0.05
 SEPARATED, NOT_SEPARATED, NOT_TESTED = "separated", "not separated", "not tested"
@@ -98,7 +99,7 @@ def best_families(study: Mapping[str, Any]) -> list[str]:
 
 
 def standings(leaderboard: pl.DataFrame, contrasts: pl.DataFrame, study: Mapping[str, Any]) -> list[Standing]:
-    """The standing of every measure of every corpus, query set and mode, in this order.
+    """The standing of every measure of every corpus, query set and mode, in this order; see ``spoken.set_order``.
 
     Args:
         leaderboard: a LEADERBOARD table.
@@ -106,13 +107,18 @@ def standings(leaderboard: pl.DataFrame, contrasts: pl.DataFrame, study: Mapping
         study: the study's spec; its ``contrasts`` say which family is against the best.
     """
     tested: dict[tuple, dict[str, list[dict]]] = {}
-    declared = best_families(study)
+    declared, place_of = best_families(study), set_order(study)
+
+    def rank(item: tuple[Any, ...]) -> tuple[Any, ...]:
+        corpus, query_set, mode, measure = item[0]
+        return (corpus, place_of(query_set), mode_order(mode), measure)
+
     for row in contrasts.iter_rows(named=True):
         if row["family"] in declared:
             tested.setdefault(tuple(row[key] for key in CELL), {}).setdefault(row["family"], []).append(row)
     found = []
     parts = leaderboard.partition_by(list(CELL), as_dict=True)
-    for cell, frame in sorted(parts.items(), key=lambda item: (*item[0][:2], mode_order(item[0][2]), item[0][3])):
+    for cell, frame in sorted(parts.items(), key=rank):
         by_family = tested.get(tuple(cell), {})
         rows = next((by_family[family] for family in declared if family in by_family), [])
         scores = _ordered(frame, rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from verseir.formats import count, interval, listing, number, ordinal, percent, signed
+from verseir.formats import count, interval, listing, number, ordinal, percent, printed, signed
 from verseir.report import people as by_people
 from verseir.report.panel import (
     Column,
@@ -299,7 +299,7 @@ def _asked(row: Mapping[str, Any]) -> str:
     told += f"; {listing(lost)}, and scored nowhere" if lost else ""
     if row["prompt_tokens"] is not None:
         told += f"; {row['prompt_tokens']:,} tokens sent, {row['completion_tokens']:,} answered"
-    told += f", at a cost of {row['cost']:,.2f}" if row["cost"] is not None else ""
+    told += f", at a cost of {printed(row['cost'], ',.2f')}" if row["cost"] is not None else ""
     return told + (f"; {row['note']}." if row["note"] else ".")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -15,7 +15,8 @@ Tables = Mapping[str, pl.DataFrame]
 
 class Scope(NamedTuple):
     """What the page shows of each table: the base mode, the number of words that make a query quoting, the main measure
-    of each query set, which systems are lexical or dense, and which query sets are edits of others."""
+    of each query set, which systems are lexical or dense, which query sets are edits of others, which modes index some
+    poems only (``kept``), and which index others than the base mode (``apart``)."""
 
     base_mode: str
     quoting: int
@@ -23,6 +24,8 @@ class Scope(NamedTuple):
     lexical: list[str]
     dense: list[str]
     edited: list[str]
+    kept: Sequence[str] = ()
+    apart: Sequence[str] = ()
 
     def main(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of each query set's main measure; where that was not analysed, of the first that was."""
@@ -322,7 +325,8 @@ def augmentation(tables: Tables, scope: Scope) -> Panel:
     title, names = "What explanations in the index do", ["augmentation", "augmentation_by_quotation"]
     frame = scope.main(tables["augmentation"])
     if frame.is_empty():
-        return empty("augmentation", title, f"no system was measured in mode {scope.base_mode} and in another", names)
+        other = "another of the same poems" if scope.apart else "another"
+        return empty("augmentation", title, f"no system was measured in mode {scope.base_mode} and in {other}", names)
     frame = ordered(frame, "corpus", "query_set", "register", "mode", "system")
     sentences = []
     for (corpus, query_set, mode), part in places_of(
@@ -363,10 +367,11 @@ def augmentation(tables: Tables, scope: Scope) -> Panel:
             notes(split),
         ],
     )
+    told = f"{listing(scope.apart)}: not compared, since other poems are indexed there." if scope.apart else ""
     return Panel(
         "augmentation",
         title,
-        "",
+        told,
         sentences,
         [table, *([by] if len(split) else [])],
         names,

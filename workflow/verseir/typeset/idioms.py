@@ -161,7 +161,7 @@ def zero_shot(tables: Tables, query_sets: Sequence[str], mode: str, measures: Se
     return _sheet(
         "zero-shot",
         f"Zero-shot retrieval by how the query is read, indexing mode {mode}: means with 95% intervals, the highest of"
-        " each column in bold.",
+        " the systems in each column in bold.",
         columns("corpus, measure, system", query_sets),
         blocks,
         f"no query set of an idiom benchmark was searched in the mode {mode}",
@@ -180,14 +180,17 @@ def variants(tables: Tables, query_set: str, mode: str, measures: Sequence[str])
                 *(scores.subjects.get((*place, system)) for system in systems),
                 *[None] * len(matches),
             ]
-            means = [*(scores.means(place, usage, systems, matches) for usage in scores.usages), subjects]
-            most = [Cell(_ceiling(row)) for row in subjects]
-            blocks.add((corpus, printed_measure(measure)), systems, matches, means, [most])
+            means = [scores.means(place, usage, systems, matches) for usage in scores.usages]
+            # A check and no headline: none of them is bold.
+            checks = [cells(*map(text, subjects)), cells(*map(_ceiling, subjects))]
+            blocks.used += [row for row in subjects if row is not None]
+            blocks.add((corpus, printed_measure(measure)), systems, matches, means, checks)
     names = ["overall" if usage == ALL else usage for usage in scores.usages]
     return _sheet(
         f"variants-{query_set}",
         f"Query set {query_set}, indexing mode {mode}: all queries, literal and idiomatic ones, and the same lists"
-        " judged by shared subject alone; means with 95% intervals, the highest of each column in bold.",
+        " judged by shared subject alone; means with 95% intervals, the highest of the systems in"
+        " each column in bold, but for the subject, which is a check.",
         columns("corpus, measure, system", [*names, "by subject", "at most"]),
         blocks,
         f"{query_set} was not searched in the mode {mode}",
@@ -213,7 +216,8 @@ def ablation(tables: Tables, query_set: str, modes: Sequence[str], measures: Seq
     return _sheet(
         f"ablation-{query_set}",
         f"Query set {query_set} by which documents are indexed, over all queries and by the use of the idiom: means"
-        " with 95% intervals, the highest of each column in bold. What is relevant is counted among what is indexed.",
+        " with 95% intervals, the highest of the systems in each column in bold. What is relevant is counted among"
+        " what is indexed.",
         columns("corpus, measure, queries, system", modes),
         blocks,
         f"{query_set} was searched in none of the modes {', '.join(modes)}",
@@ -270,12 +274,17 @@ def overlap(table: pl.DataFrame, query_sets: Sequence[str]) -> Sheet:
         own = [found.get((*key, *kind)) for kind in kinds]
         n = max(row["n_queries"] for row in own if row is not None)
         printed.append(cells(*key[:2], key[2], key[3], f"{n:,}", *(text(row) for row in own)))
+    # The sets of a corpus mostly hold the same queries, and one of them stands for all.
+    several = len({key[:2] for key in keys}) > len({key[0] for key in keys})
+    if not several:
+        printed = [[row[0], *row[2:]] for row in printed]
+    lead = "corpus, query set, queries, documents" if several else "corpus, queries, documents"
     names = [quantity if words == ALL else f"{quantity}, {words}" for quantity, words in kinds]
     return sheet(
         "table-idioms-overlap",
         "Words that queries share with the documents that are relevant to them, with and without the spans that carry"
         " the meaning: means over queries with 95% intervals.",
-        [*columns("corpus, query set, queries, documents", []), *(Column(name, NUMBERS) for name in ("n", *names))],
+        [*columns(lead, []), *(Column(name, NUMBERS) for name in ("n", *names))],
         printed,
         "no query of an idiom benchmark has a relevant document",
         [
@@ -283,7 +292,7 @@ def overlap(table: pl.DataFrame, query_sets: Sequence[str]) -> Sheet:
             "query recall: shared words of those of the query",
             reasons(table.iter_rows(named=True)),
         ],
-        blocks=2,
+        blocks=2 if several else 1,
     )
 
 

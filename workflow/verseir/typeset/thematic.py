@@ -9,7 +9,7 @@ import polars as pl
 
 from verseir.analyses.judged import ABOUTNESS
 from verseir.figures.panels import main_rows
-from verseir.formats import DECIMALS, signed
+from verseir.formats import DECIMALS, number, printed, signed
 from verseir.judging.rubrics import OVERALL
 from verseir.typeset.cells import (
     ABSENT,
@@ -202,8 +202,8 @@ def _filled(overall: pl.DataFrame) -> list[str]:
     lowered = overall.filter(pl.col("empty_at_k") > 0, pl.col("mean_shown").is_not_null())
     key = ["corpus", "query_set", "mode", "system", "judge"]
     return [
-        f"{row['system']} {row['mean_shown']:.2f} ({row['empty_at_k']:.0%} empty) in {row['corpus']}, "
-        f"{row['query_set']}, {row['mode']} by {row['judge']}"
+        f"{row['system']} {number(row['mean_shown'], 2)} ({printed(100 * row['empty_at_k'], '.0f')}% empty) in "
+        f"{row['corpus']}, {row['query_set']}, {row['mode']} by {row['judge']}"
         for row in lowered.sort(key).iter_rows(named=True)
     ]
 
