@@ -21,14 +21,18 @@ include: "workflow/rules/overlap.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/idioms.smk"
+include: "workflow/rules/graded.smk"
+include: "workflow/rules/languages.smk"
 include: "workflow/rules/check.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/people.smk"
+include: "workflow/rules/construct.smk"
 include: "workflow/rules/publish.smk"
 include: "workflow/rules/idiom_pages.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/exchange.smk"
+include: "workflow/rules/package.smk"
 
 
 rule all:
@@ -40,7 +44,9 @@ rule all:
         rules.export_trec.output,
         rules.typeset_tables.output,
         IDIOM_PAPER,
+        GRADED_PAPER,
         SHEET_PAGES,
+        LABELS,
 
 
 rule tables:
@@ -51,6 +57,7 @@ rule tables:
         rules.report_ties.output,
         rules.collect_costs.output,
         ANALYSED,
+        LABELS,
         rules.compare_published.output if PUBLISHED else [],
 
 

@@ -5,8 +5,8 @@
 makes 138,604 poems and the 40,300 queries of all 8 settings from made-up words, in the numbers of the card of
 PoetryMTEB (version 1.2.0), and calls the verbs of the workflow on them, one process at a time: chunks (one a poem),
 BM25 with multilingual tokens, search over random vectors of 384 dimensions, each of them within the language of the
-query (MONO) and in all poems (CROSS), then the measures of every query, their means, and ties. Of each it prints
-seconds and peak memory. ``--scaling`` then searches parts of the poems for parts of the queries and fits
+query (MONO) and in all poems (CROSS), then the measures of every query, their means, those over settings, and ties. Of
+each it prints seconds and peak memory. ``--scaling`` then searches parts of the poems for parts of the queries and fits
 
     seconds = a * documents ^ x * queries ^ y
 
@@ -157,6 +157,8 @@ def steps(folder: Path, threads: int, depth: int, seed: int) -> list[Step]:
     done.append(verb("evaluate_runs", *measured, "--output", path("per_query.parquet")))
     means = ("--query-sets", *SETTINGS, "--resamples", "9999", "--seed", str(seed), "--leaderboard", path("means.csv"))
     done.append(verb("make_leaderboard", *measured, *means, "--registers", path("registers.csv")))
+    draws = ("--splits", json.dumps(dict.fromkeys(SETTINGS)), "--resamples", "9999", "--seed", str(seed))
+    done.append(verb("average_settings", "--results", str(folder), *draws, "--output", path("graded_settings.csv")))
     done.append(verb("report_ties", *measured, "--output", path("ties.csv")))
     return done
 

@@ -170,6 +170,7 @@ def write_queries(folder: Path, name: str, n: int, made: dict[str, Collection], 
     every = [poem_id for part in made.values() for poem_id in part.ids]
     chance = np.array([len(part.ids) for part in made.values()]) / len(every)
     queries, judged, known = [], [], []
+    aspect, _, scope = name.partition("-")
     for number, code in enumerate(rng.choice(list(made), n, p=chance).tolist()):
         query_id, part, spaced = f"{name}-{number:05d}", made[code], LANGUAGES[code].spaced
         place, length, joint = int(rng.integers(len(part.ids))), 15 if spaced else 30, " " if spaced else ""
@@ -181,7 +182,8 @@ def write_queries(folder: Path, name: str, n: int, made: dict[str, Collection], 
         pool = part.ids if name.endswith("mono") else every
         grades = {pool[i]: int(rng.integers(0, 3)) for i in rng.choice(len(pool), JUDGED - 1, replace=False).tolist()}
         judged += [(query_id, poem_id, grade) for poem_id, grade in (grades | {part.ids[place]: 3}).items()]
-        known.append((query_id, "language", code))
+        given = {"aspect": aspect, "scope": scope} | ({"language": code} if scope == "mono" else {})
+        known += [(query_id, attribute, value) for attribute, value in given.items()]
     tables = (("", QUERIES, queries), (".qrels", QRELS, judged), (".attributes", QUERY_ATTRIBUTES, known))
     for suffix, table, rows in tables:
         frame = pl.DataFrame(rows, schema=dict(table.columns), orient="row")

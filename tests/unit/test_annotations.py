@@ -142,6 +142,17 @@ def test_what_is_no_grade_is_refused(tmp_path, grade):
     assert faults(tmp_path, a__csv=f"item_id,grade\ni1,{grade}\n")[0][2] == "grade"
 
 
+def test_grades_are_those_of_the_scale(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("item_id,grade\ni1,3\ni2,0\n", encoding="utf-8")
+    of = replace(JUDGEABLE, grades=(0, 1, 2, 3))
+    assert read_annotations([(path, "a.csv")], of).annotations["grade"].to_list() == [3, 0]
+    path.write_text("item_id,grade\ni1,4\n", encoding="utf-8")
+    with pytest.raises(InputFaults, match="expected 0, 1, 2 or 3"):
+        read_annotations([(path, "a.csv")], of)
+    assert faults(tmp_path, b__csv="item_id,grade\ni1,3\n") == [("b.csv", 2, "grade", "is '3', expected 0, 1 or 2")]
+
+
 @pytest.mark.parametrize("value", [True, [1], {"a": 1}, 1.5])
 def test_json_that_is_no_grade_is_refused(tmp_path, value):
     assert faults(tmp_path, a__jsonl=json.dumps({"item_id": "i1", "grade": value}) + "\n")[0][2] == "grade"

@@ -286,6 +286,30 @@ def test_contrasts_by_hand():
     assert "not graded: 1 of 4 places of bm25" in row["note"]
 
 
+def test_agreement_is_on_the_scale_of_the_sheet():
+    one = {("q1", "a"): 0, ("q1", "b"): 3, ("q2", "a"): 1, ("q2", "c"): 2}
+    two = {("q1", "a"): 1, ("q1", "b"): 3, ("q2", "a"): 1, ("q2", "c"): 3}
+    row = agreement({"Anna": one, "Boris": two}, {"s": {**SPEC, "grades": (0, 1, 2, 3)}}).row(0, named=True)
+    a, b = np.array([0, 3, 1, 2.0]), np.array([1, 3, 1, 3.0])
+    assert row["kappa"] == pytest.approx(kappa(a, b, [0, 1, 2, 3]).estimate)
+
+
+def test_an_empty_place_has_the_lowest_grade_of_the_scale():
+    grades = {("q1", "a"): 5, ("q2", "b"): 3}
+    found = {"bm25": {"q1": ["a"], "q2": ["b"]}, "e5": {"q1": ["a"], "q2": []}}
+    row = preferred({"Anna": grades}, found, spec={"depth": 1, "grades": (1, 2, 3, 4, 5)}).row(0, named=True)
+    assert (row["mean_a"], row["mean_b"]) == (4.0, 3.0)
+
+
+def test_a_judge_of_one_aspect_is_compared_by_it_alone():
+    alone = Rubric("r", (0, 1, 2, 3), "", (Aspect("overall", "", "overall", "", {}),))
+    judged = judgements(SCORES).filter(pl.col("aspect") == "overall")
+    found = [Judged("c", "themes", "m", alone, judged)]
+    table = check_table(human_judge({"s": annotations({"Anna": ANNA})}, SPECS, found, THEMES, DRAWS), HUMAN_JUDGE, "h")
+    assert table["aspect"].to_list() == ["overall"]
+    assert table["rho"][0] == pytest.approx(stats.spearmanr([0, 2, 1, 2, 0], [1, 4, 2, 3, 2]).statistic)
+
+
 def test_queries_that_the_annotator_did_not_look_at_do_not_count():
     some = {key: grade for key, grade in GRADES.items() if key[0] != "q3"}
     row = preferred({"Anna": some}, {"bm25": BM25, "e5": E5}).row(0, named=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from verseir.__main__ import main
 from verseir.config import load_study
+from verseir.corpora import hub, named_files
 from verseir.corpora.beir import document_ids
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import PartlyRead
@@ -20,6 +21,8 @@ from verseir.faults import InputFaults, UserError
 from verseir.queries.beir import Drawn, beir_queries, read_queries
 from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES, read_table
 
+#: A revision of the hub.
+COMMIT = "0123456789abcdef" * 2 + "01234567"
 HOME = {"adapter": "beir", "path": "set"}
 ASKED: dict[str, Any] = {"corpora": ["c"], "beir": {"corpus": "c", "split": "test"}}
 DOCUMENTS = [
@@ -150,7 +153,7 @@ def test_all_faults_of_queries_and_judgements_are_told_together(tmp_path: Path) 
     questions = [QUESTIONS[0], {"_id": "q1", "text": "again"}, {"_id": "q2", "text": " "}, {"_id": "q3"}, "{"]
     rows = [
         *("q1\td1\t2", "q9\td1\t1", "q1\td9\t1", "q1\td1\t1", "q1\td2\t1.5", "q1\td3\t-1", "q1\td2"),
-        *("q2\td1\t0", "q2\td2\t0", "q3\t\t1", "q3\td1\t1001", "q3\td1\tno"),
+        *("q2\td1\t0", "q2\td2\t0", "q3\t\t1", "q3\td1\t1001", "q3\td2\tno"),
     ]
     write(tmp_path, questions=questions, rows=rows)
     assert told(tmp_path) == [
@@ -163,7 +166,7 @@ def test_all_faults_of_queries_and_judgements_are_told_together(tmp_path: Path) 
         "set/qrels/test.tsv:9 [score]: query 'q2' has no positive: no document with a score above 0",
         "set/qrels/test.tsv:11 [corpus-id]: is empty, expected an id",
         "set/qrels/test.tsv:12 [score]: the score of 'd1' for query 'q3' is '1001'",
-        "set/qrels/test.tsv:13 [score]: the score of 'd1' for query 'q3' is 'no'",
+        "set/qrels/test.tsv:13 [score]: the score of 'd2' for query 'q3' is 'no'",
         "set/queries.jsonl:2 [_id]: duplicate id 'q1', first on line 1",
         "set/queries.jsonl:3 [text]: is empty, expected the text of a query",
         "set/queries.jsonl:4 [text]: is missing, expected the text of a query",
@@ -209,11 +212,59 @@ def test_many_faults_of_a_kind_are_counted(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_without_files_and_a_corpus_of_the_hub_are_told(tmp_path: Path) -> None:
+def test_a_folder_without_files_and_a_corpus_without_a_place_are_told(tmp_path: Path) -> None:
     with pytest.raises(PartlyRead, match=r"set/corpus\.jsonl: there is no such file"):
         load_corpus("c", HOME, tmp_path)
-    with pytest.raises(UserError, match="a folder on this machine"):
-        load_corpus("c", {"adapter": "beir", "hub": {"id": "BeIR/nfcorpus"}}, tmp_path)
+    with pytest.raises(UserError, match="neither a folder nor a data set"):
+        load_corpus("c", {"adapter": "beir"}, tmp_path)
+
+
+@pytest.fixture
+def on_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A hub whose one data set is a folder: its files are listed and fetched from there."""
+    snapshot = tmp_path / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    monkeypatch.setattr(hub, "fetch", lambda asked: snapshot / asked["file"])
+    names = lambda *_: tuple(p.relative_to(snapshot).as_posix() for p in snapshot.rglob("*") if p.is_file())  # noqa: E731
+    monkeypatch.setattr(named_files, "listed", names)
+    return snapshot
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_data_set_of_the_hub_is_read_as_a_folder_is(tmp_path: Path, on_hub: Path, packed: bool) -> None:
+    write(tmp_path)
+    write(on_hub)
+    if packed:
+        for name in ("corpus.jsonl", "queries.jsonl"):
+            path = on_hub / "set" / name
+            path.with_name(f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+    home = {"adapter": "beir", "hub": {"id": "someone/set", "revision": COMMIT, "folder": "set"}}
+    assert load_corpus("c", home, tmp_path).poems.equals(load_corpus("c", HOME, tmp_path).poems)
+    assert load_corpus("c", home, tmp_path).warnings == ()
+    ours, theirs = drawn(tmp_path), drawn(tmp_path, home=home)
+    assert ours.query_set.queries.equals(theirs.query_set.queries) and ours.query_set.qrels.equals(
+        theirs.query_set.qrels
+    )
+    suffix = ".gz" if packed else ""
+    assert theirs.query_set.places["q1"] == (f"someone/set@{COMMIT}/set/queries.jsonl{suffix}", 1)
+    assert theirs.warnings == ()
+
+
+def test_a_data_set_of_the_hub_tells_what_it_lacks_and_that_it_may_change(tmp_path: Path, on_hub: Path) -> None:
+    write(on_hub, rows=[*ROWS, "q1\tunknown\t1"])
+    home: dict[str, Any] = {"adapter": "beir", "hub": {"id": "someone/set", "folder": "set"}}
+    assert load_corpus("c", home, tmp_path).warnings == (
+        f"hub data set 'someone/set' is unpinned: revision 'main' is now {COMMIT}",
+    )
+    with pytest.raises(InputFaults, match=r"someone/set@main/set/qrels/test\.tsv:5 .*called 'unknown'"):
+        drawn(tmp_path, home=home)
+    other = ASKED | {"beir": {"corpus": "c", "split": "dev"}}
+    with pytest.raises(InputFaults, match=r"has no file of the split 'dev'"):
+        drawn(tmp_path, other, home)
+    (on_hub / "set" / "corpus.jsonl").unlink()
+    with pytest.raises(PartlyRead, match=r"has no file of the data set called corpus\.jsonl"):
+        load_corpus("c", home, tmp_path)
 
 
 def test_a_sample_takes_judgements_and_lost_queries_with_it(tmp_path: Path) -> None:
@@ -246,7 +297,7 @@ def test_judgements_are_read_whatever_the_ids(tmp_path_factory: pytest.TempPathF
     writer.writerows([("query-id", "corpus-id", "score"), *rows])
     (base / "set" / "qrels" / "test.tsv").write_text(text.getvalue(), encoding="utf-8", newline="\n")
     faults: list[Any] = []
-    frame, _ = _read_split(HOME, base, "test", faults)
+    frame, _ = _read_split(HOME, base, "test", faults, 1000)
     assert not faults
     assert frame.select("query_id", "poem_id", "grade").rows() == rows
     assert frame["line"].to_list() == list(range(2, len(rows) + 2))
@@ -288,6 +339,22 @@ def test_a_study_fills_in_the_split_and_the_purpose(base: Path) -> None:
     filled = study(base)["query_sets"]["s"]
     assert filled["beir"] == {"corpus": "c", "split": "test"}
     assert (filled["purpose"], filled["judged"], filled["strata"]) == ("known-item", "now", [])
+
+
+def test_systems_are_tuned_on_a_split_that_is_searched_nowhere(base: Path) -> None:
+    asked = {"corpora": ["c"], "beir": {"corpus": "c"}, "validation": {"corpus": "c", "query_set": "dev"}}
+    dev = {"corpora": [], "beir": {"corpus": "c", "split": "dev"}}
+    assert study(base, query_sets={"s": asked, "dev": dev})["query_sets"]["dev"]["corpora"] == []
+    with pytest.raises(InputFaults, match="cannot be tuned on its own queries"):
+        study(base, query_sets={"s": asked, "dev": dev | {"beir": {"corpus": "c"}}})
+    with pytest.raises(InputFaults, match=r"query_sets\.given\.corpora\]: names no corpus"):
+        study(base, query_sets={"s": asked, "dev": dev, "given": {"corpora": [], "path": "q.jsonl"}})
+
+
+def test_a_set_may_say_what_its_largest_grade_is(tmp_path: Path) -> None:
+    write(tmp_path, rows=["q1\td1\t4", "q2\td2\t3"])
+    assert drawn(tmp_path).query_set.qrels["grade"].to_list() == [4, 3]
+    assert told(tmp_path, max_grade=3) == ["set/qrels/test.tsv:2 [score]: the score of 'd1' for query 'q1' is '4'"]
 
 
 def test_a_set_from_a_corpus_that_is_no_such_data_set_is_refused(base: Path) -> None:

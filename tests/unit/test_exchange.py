@@ -276,6 +276,18 @@ def test_a_set_that_is_searched_within_a_language_says_so(tmp_path: Path) -> Non
     assert "only among the documents whose `language` is its own" in card
     edited = exported(tmp_path / "set", query_spec={"edit": {"of": "known", "rule": "delete-quoted"}})[1]
     assert "those of the set 'known', edited by the rule 'delete-quoted'" in edited
+    graded = exported(tmp_path / "set", query_spec={"graded": {"of": "asked", "part": "test", "judge": "llm"}})[1]
+    assert "those of the set 'asked', which a judge or people graded for the study" in graded
+
+
+def test_a_card_says_what_the_study_indexes_otherwise(tmp_path: Path) -> None:
+    modes = {"verse": ["verse"], "titled": ["title", "verse"], "told": ["verse", "explanation:ai"], "love": ["verse"]}
+    _, card, _ = exported(tmp_path / "set", modes=modes, keep={"love": {"genre": ["love"]}})
+    assert "own text, whatever the study indexes" in card
+    assert "in the mode `told` are of a search of other texts (told: verse, explanations of source ai)" in card
+    assert "its figures in the mode `love` are of a search of some of them alone" in card
+    _, plain, _ = exported(tmp_path / "set", modes={"verse": ["verse"], "titled": ["title", "verse"]})
+    assert "whatever the study indexes" not in plain and "some of them alone" not in plain
 
 
 def test_languages_are_named_as_mteb_names_them() -> None:

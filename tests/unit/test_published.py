@@ -25,14 +25,13 @@ from verseir.analyses.explanation_audit import ADDED
 from verseir.analyses.explanation_audit import VERDICTS as AUDITED
 from verseir.analyses.fusion_search import SELECTIONS
 from verseir.analyses.idioms import ALL, IDIOMATIC, LITERAL
-from verseir.analyses.judged import ABOUTNESS
 from verseir.analyses.multiplicity import DECLARED
 from verseir.analyses.published import PUBLISHED, parse_printed, published, read_published, rounded, verdict
 from verseir.analyses.quotation import NOT_QUOTING, QUOTING
 from verseir.analyses.quoted_spans import ASPECTS
 from verseir.analyses.variance_shares import OVERLAP
 from verseir.faults import InputFaults
-from verseir.judging.rubrics import OVERALL, read_rubric
+from verseir.judging.rubrics import ABOUTNESS, OVERALL, read_rubric
 from verseir.stats.correlation import kendall
 from verseir.tables import check_table, read_table
 

@@ -11,6 +11,7 @@ import pytest
 from verseir.__main__ import main
 from verseir.faults import InputFaults, UserError
 from verseir.queries import REGISTERS, cross_check, load_query_set
+from verseir.queries.load import PartlyLoaded
 from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES, check_table, read_table
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "corpora"
@@ -251,3 +252,22 @@ def test_the_verb_writes_the_attributes(tmp_path: Path) -> None:
     spec = {"path": str(tmp_path / "queries.jsonl"), "attributes": ["level"]}
     assert main(["ingest_queries", "--name", "set", "--spec", json.dumps(spec), *options]) == 0
     assert read_table(at["attributes"], QUERY_ATTRIBUTES).rows() == [("a", "level", "x")]
+
+
+def test_what_the_corpora_tell_is_told_together_with_faults_of_judgements(tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"query_id": "q1", "text": "a"}\n{"query_id": "q2", "text": "b"}\n')
+    spec = {"path": "q.jsonl", "qrels": "qrels.csv", "max_grade": 3, "corpora": ["c"]}
+
+    def partly(*rows):
+        (tmp_path / "qrels.csv").write_text("\n".join(["query_id,poem_id,grade", *rows, ""]))
+        with pytest.raises(PartlyLoaded) as caught:
+            load_query_set("s", spec, tmp_path)
+        return caught.value
+
+    found = partly("q1,p1,4", "q1,nowhere,1", "q2,p1,0", "q2,p1,0")
+    assert [(fault.line, fault.field) for fault in found.faults] == [(2, "grade"), (5, "poem_id")]
+    more = cross_check(found.query_set, {"c": {"p1"}})
+    # The query of the grade that is none may have been answered by it.
+    assert [(fault.file, fault.line) for fault in more] == [("q.jsonl", 2), ("qrels.csv", 3)]
+    assert partly("q1,,2", "q2,p1,0").query_set is None  # it may have been the answer
+    assert partly("q1,p1,9", "q2,p1").query_set is None

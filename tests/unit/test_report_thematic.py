@@ -272,3 +272,27 @@ def test_a_low_mean_of_a_system_that_shows_little_stands_beside_what_it_shows():
     told = (judged_of([mean("e5", 2.18, 1, 2), little]))[0]
     assert "bm25 is 2nd of 2 with 1.55 (62% of its places are empty; the 23 poems that it shows have 2.43" in told
     assert "that it shows" not in (judged_of([mean("e5", 2.18, 1, 2), mean("bm25", 1.55, 2, 2)]))[0]
+
+
+def test_where_the_main_judge_judged_nothing_the_first_by_name_is_spoken_of():
+    other = {"query_set": "moods"}
+    means = [mean("x", 4.0, 1.0, 1), mean("x", 2.0, 1.0, 1, "k", **other), mean("x", 3.0, 1.0, 1, "l", **other)]
+    told = judged_of(means)
+    assert [sentence.partition(" scores ")[0] for sentence in told] == ["On moods, poems, k", "On themes, poems, j"]
+    panel = judged(tables(thematic_means=means), SCOPE, "j")
+    assert panel.grids[0].caption.endswith("by aspect (j and k, verse)")
+    asked = [
+        PLACE
+        | place
+        | {"judge": judge, "rubric": "r", "source": "s", "n_pool": 9, "answered": 9, "refused": 0}
+        | {"malformed": 0, "unjudged": 0}
+        for judge, place in (("j", {}), ("k", other), ("l", other))
+    ]
+    pair = PLACE | other | {"judge_a": "k", "judge_b": "l", "aspect": "overall", "n_items": 9, "n_queries": 9}
+    pair |= {"rho": 0.5, "rho_low": 0.1, "rho_high": 0.9}
+    sentences = said(judges(tables(judging=asked, judge_agreement=[pair]), SCOPE, "j"))
+    assert any("k and l on moods, poems: overall scores correlate with ρ +0.50" in one for one in sentences)
+    row = {"annotator": "Anna", "judge": "k", "aspect": "overall", "n_items": 9, "n_queries": 9, "rho": 0.5}
+    row |= {"rho_low": 0.1, "rho_high": 0.9, "sheet": "gold"}
+    (sentence,) = said(people(tables(human_judge=[row, row | {"judge": "l"}]), "j"))
+    assert sentence.startswith("gold: Anna and k correlate")

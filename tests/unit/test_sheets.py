@@ -19,13 +19,17 @@ from hypothesis import strategies as st
 from verseir.__main__ import main
 from verseir.analyses.explanation_audit import VERDICTS, read_audit
 from verseir.faults import UserError
+from verseir.formats import count
 from verseir.judging.audits import QUESTIONS as AUDIT_QUESTIONS
 from verseir.judging.audits import audit_table, draw_verses, shown_verses
+from verseir.judging.graded_sheets import sheet_grades
 from verseir.judging.misses import misses, strongest, values_of
-from verseir.judging.pool import item_id, pool
+from verseir.judging.pool import POOL, item_id, items, pool
+from verseir.judging.rubrics import read_rubric
 from verseir.judging.sheet_page import Item, Page, Part, direction, markdown, render_page
 from verseir.judging.sheets import QUESTIONS, SHEET, csv_text, known_item_sheet, shown_items, thematic_sheet
 from verseir.layout import Run
+from verseir.queries.splits import SPLIT
 from verseir.rows import Row, unescaped
 from verseir.tables import (
     DUPLICATES,
@@ -574,6 +578,62 @@ def test_a_sheet_of_misses_is_drawn(study, capsys):
 def test_an_option_that_a_kind_needs_is_named(study, capsys, kind, option):
     assert draw(study, kind) == 2
     assert f"a sheet of kind {kind} needs {option}" in capsys.readouterr().err
+
+
+def of_pool(study, part="gold"):
+    """A pool of three queries, of which two are test one of these gold; what a sheet of a part needs."""
+    rows = [(query, poem) for query in ("q0", "q1", "q2") for poem in ("p0", "p3", "p5")]
+    pooled = items(pl.DataFrame(rows, schema=["query_id", "poem_id"], orient="row"), "c", "s", 7)
+    write_table(pooled, study / "pool.parquet", POOL)
+    parts = [("q0", 1, "test", True), ("q1", 1, "test", False), ("q2", 1, "train", False), ("q3", 1, "test", True)]
+    write_table(frame(SPLIT, parts), study / "split.csv", SPLIT)
+    options = ["--part", part, "--pool", study / "pool.parquet", "--split", study / "split.csv"]
+    return pooled, [*options, "--rubric", GUIDELINES / "rubric-theme.yaml"]
+
+
+@pytest.mark.parametrize(("part", "queries"), [("gold", {"q0"}), ("test", {"q0", "q1"}), ("train", {"q2"})])
+def test_a_sheet_of_a_part_holds_its_whole_pool(study, capsys, part, queries):
+    pooled, options = of_pool(study, part)
+    assert draw(study, "thematic", *options) == 0
+    drawn = read_table(study / "out" / "items.parquet", SHEET)
+    wanted = pooled.filter(pl.col("query_id").is_in(sorted(queries)))
+    assert set(drawn.select("item_id", "poem_id").rows()) == set(wanted.select("item_id", "poem_id").rows())
+    assert drawn["place"].to_list() == list(range(1, 3 * len(queries) + 1))
+    told = f"{len(drawn)} items of {count(len(queries), 'query', 'queries')}: the pool of the "
+    assert told in capsys.readouterr().out
+
+
+def test_people_grade_by_the_rubric(study, capsys):
+    _, options = of_pool(study, "test")
+    assert draw(study, "thematic", *options) == 0
+    page = Reader((study / "out" / "sheet.html").read_text(encoding="utf-8"))
+    settings = json.loads(page.scripts[-1])
+    assert settings["answers"] == {"grade": ["0", "1", "2", "3"]} and set(settings["keys"]) == set("0123")
+    rubric = read_rubric(GUIDELINES / "rubric-theme.yaml")
+    assert all(rubric.overall.anchors[point] in text for text in page.texts for point in rubric.scale)
+    rows = list(csv.DictReader((study / "out" / "sheet.csv").open(encoding="utf-8", newline="")))
+    graded = "item_id,grade\n" + "".join(f"{row['item_id']},{i % 4}\n" for i, row in enumerate(rows))
+    (study / "layla.csv").write_text(graded, encoding="utf-8")
+    options = ["--sheet", "try", "--items", str(study / "out" / "items.parquet"), *texts_in(study)]
+    options += ["--output", str(study / "annotations.parquet"), "--files", str(study / "layla.csv")]
+    assert main(["import_annotations", *options]) == 2
+    assert "expected 0, 1 or 2" in capsys.readouterr().err
+    assert main(["import_annotations", *options, "--rubric", str(GUIDELINES / "rubric-theme.yaml")]) == 0
+    assert set(pl.read_parquet(study / "annotations.parquet")["grade"]) == {0, 1, 2, 3}
+
+
+def test_a_sheet_of_a_part_names_the_option_that_it_lacks(study, capsys):
+    assert draw(study, "thematic", "--part", "gold") == 2
+    assert "a sheet of a part needs --pool" in capsys.readouterr().err
+
+
+def test_a_scale_that_no_key_can_choose_is_refused(tmp_path):
+    text = (GUIDELINES / "rubric-theme.yaml").read_text(encoding="utf-8")
+    (tmp_path / "r.yaml").write_text(text.replace("[0, 1, 2, 3]", "[0, 1, 2, 10]").replace("      3:", "      10:"))
+    with pytest.raises(UserError, match="10 on its scale is none of 0 to 9"):
+        sheet_grades(tmp_path / "r.yaml")
+    assert sheet_grades(None) == (0, 1, 2)
+    assert sheet_grades(GUIDELINES / "rubric-thematic.yaml") == (1, 2, 3, 4, 5)
 
 
 def test_a_spreadsheet_may_save_the_table(study):

@@ -2,7 +2,7 @@
 
 EXPORTED = study.searched_places(study.query_sets)
 # The sources of query sets that say more of a query than its text.
-ATTRIBUTED = {"path", "idioms", "beir", "poetry"}
+ATTRIBUTED = {"path", "idioms", "beir", "poetry", "graded"}
 
 
 def exported_to(folder, files):
@@ -66,13 +66,15 @@ rule export_mteb:
         about=study.spec.get("about", ""),
         corpus_spec=lambda w: spec("corpora", w.corpus),
         query_spec=lambda w: spec("query_sets", w.query_set),
+        modes=lambda w: canonical({mode: study.spec["modes"][mode] for mode in study.modes_of(w.corpus)}),
+        keep=lambda w: canonical(study.spec["keep"]),
         folder=f"{RESULTS}/mteb/{{corpus}}/{{query_set}}",
     message:
         "Exporting {wildcards.query_set} of {wildcards.corpus} for MTEB"
     shell:
         "python -m verseir export_mteb --study {params.study:q} --title={params.title:q} --about={params.about:q}"
         " --corpus {wildcards.corpus:q} --query-set {wildcards.query_set:q} --corpus-spec {params.corpus_spec:q}"
-        " --query-spec {params.query_spec:q} --poems {input.poems:q} --queries {input.queries:q}"
+        " --query-spec {params.query_spec:q} --modes {params.modes:q} --keep {params.keep:q} --poems {input.poems:q} --queries {input.queries:q}"
         " --qrels {input.qrels:q} --output {params.folder:q} 2>&1 | tee {log:q}"
 
 

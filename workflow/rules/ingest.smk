@@ -22,7 +22,9 @@ def files_of(corpus):
 
 def beir_files(corpus, *names):
     """The files of these names, plain or packed, of a data set in the format of BEIR: those that are there."""
-    folder = Path(study.spec["corpora"][corpus].get("path", ""))
+    if "path" not in study.spec["corpora"][corpus]:
+        return []
+    folder = Path(study.spec["corpora"][corpus]["path"])
     return [str(path) for name in names for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
 
 

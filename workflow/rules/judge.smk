@@ -2,18 +2,16 @@
 
 JUDGED_SETS = study.judging.get("query_sets", [])
 JUDGED_CORPORA = sorted({corpus for corpus, _ in study.judged_places})
+POOLING = study.judging.get("pooling")
 RUBRICS = {name: judge["rubric"] for name, judge in sorted(study.judging.get("judges", {}).items())}
-JUDGEMENTS = [
-    f"{RESULTS}/judgements/{corpus}/{query_set}/{judge}"
-    for corpus, query_set in study.judged_places
-    for judge in study.judges
-]
+JUDGEMENTS = [f"{RESULTS}/judgements/{corpus}/{query_set}/{judge}" for corpus, query_set, judge in judge_places(study)]
 DUPLICATES = f"{RESULTS}/corpora/{{corpus}}/duplicates.csv"
 
 
 def judge_spec(judge):
-    """One judge, as a parameter that the order of its keys does not change."""
-    return canonical(study.judging["judges"][judge])
+    """One judge, without what else it judges, as a parameter that the order of its keys does not change."""
+    given = study.judging["judges"][judge]
+    return canonical({key: value for key, value in given.items() if key != "query_sets"})
 
 
 def judge_files(judge):
@@ -27,9 +25,20 @@ def judges_with(*keys):
 
 
 def pooled(wildcards):
-    """The cross of one corpus and one query set, with all systems and modes."""
-    cross = of_query_sets(study.cross, [wildcards.query_set])
-    return cross | {"query_sets": {wildcards.query_set: [wildcards.corpus]}}
+    """The cross of one corpus and one query set, with the systems and modes whose results are pooled."""
+    return pooled_cross(study, wildcards.corpus, wildcards.query_set)
+
+
+def pooling_options(wildcards):
+    """How a pool by consensus and difference is made, as options; none where all first results are pooled."""
+    if not POOLING:
+        return []
+    given = {key: POOLING[key] for key in ("candidates", "depth", "consensus")}
+    return ["--pooling", canonical(given), "--qrels", *known_answers(wildcards)]
+
+
+def known_answers(wildcards):
+    return [f"{RESULTS}/queries/{wildcards.query_set}.qrels.parquet"] if POOLING else []
 
 
 rule pool_results:
@@ -38,6 +47,7 @@ rule pool_results:
         runs=lambda w: [str(run.path(f"{RESULTS}/runs")) for run in runs(pooled(w))],
         duplicates=DUPLICATES,
         queries=QUERIES,
+        known=known_answers,
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
         code=code("pool_results"),
     output:
@@ -53,6 +63,7 @@ rule pool_results:
         results=RESULTS,
         cross=lambda w: canonical(pooled(w)),
         depth=study.judging.get("depth"),
+        options=pooling_options,
         verses=study.judging.get("verses"),
         seed=study.spec["seed"],
     message:
@@ -60,8 +71,9 @@ rule pool_results:
     shell:
         "python -m verseir pool_results --results {params.results:q} --cross {params.cross:q}"
         " --corpus {wildcards.corpus:q} --query-set {wildcards.query_set:q} --duplicates {input.duplicates:q}"
-        " --depth {params.depth} --seed {params.seed} --queries {input.queries:q} --poems {input.poems:q}"
-        " --verses {params.verses} --output {output.pool:q} --csv {output.csv:q} 2>&1 | tee {log:q}"
+        " --depth {params.depth} {params.options:q} --seed {params.seed} --queries {input.queries:q}"
+        " --poems {input.poems:q} --verses {params.verses} --output {output.pool:q} --csv {output.csv:q}"
+        " 2>&1 | tee {log:q}"
 
 
 rule judge_pool:

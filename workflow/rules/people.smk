@@ -1,6 +1,8 @@
 # What people say: blind sheets to judge on, and what they filled in.
 
 SHEETS = study.judging.get("sheets", {})
+POOL_FILE = "pool/{corpus}/{query_set}.parquet"
+SPLIT_FILE = "queries/{query_set}.split.csv"
 GRADED_SHEETS = [name for name in study.sheets("thematic", "known-item") if SHEETS[name]["files"]]
 
 
@@ -17,6 +19,11 @@ def sheet_cross(sheet):
     }
 
 
+def is_part(sheet):
+    """Whether a sheet has all of the pool of a part of its queries, and no draw from runs."""
+    return "part" in SHEETS[sheet]
+
+
 def sheet_runs(sheets):
     return sorted({str(run.path(f"{RESULTS}/runs")) for sheet in sheets for run in runs(sheet_cross(sheet))})
 
@@ -24,7 +31,11 @@ def sheet_runs(sheets):
 def sheet_options(sheet):
     """What a sheet of its kind needs to know, as options."""
     given = SHEETS[sheet]
-    if study.kind_of(given) == "thematic":
+    rubric = ["--rubric", given["rubric"]] if "rubric" in given else []
+    if is_part(sheet):
+        pool, split = (of_place(given, part) for part in (POOL_FILE, SPLIT_FILE))
+        options = ["--part", given["part"], "--pool", pool, "--split", split]
+    elif study.kind_of(given) == "thematic":
         options = ["--depth", given["depth"]]
     else:
         options = [
@@ -37,18 +48,28 @@ def sheet_options(sheet):
         ]
         options += ["--qrels", f"{RESULTS}/queries/{given['query_set']}.qrels.parquet"]
         options += ["--system", given["system"]] if "system" in given else []
-    return [str(option) for option in options + (["--n", given["n"]] if "n" in given else [])]
+    return [str(option) for option in options + rubric + (["--n", given["n"]] if "n" in given else [])]
+
+
+def of_place(given, part):
+    """A file of the corpus and query set of a sheet."""
+    return f"{RESULTS}/{part}".format(corpus=given["corpus"], query_set=given.get("query_set"))
 
 
 def of_sheet(wildcards, part):
-    given = SHEETS[wildcards.sheet]
-    return f"{RESULTS}/{part}".format(corpus=given["corpus"], query_set=given.get("query_set"))
+    return of_place(SHEETS[wildcards.sheet], part)
+
+
+def rubrics_of(sheets):
+    return sorted({SHEETS[sheet]["rubric"] for sheet in sheets if "rubric" in SHEETS[sheet]})
 
 
 rule draw_sheet:
     """A blind sheet for people: which items it has, a table, and a page that works without a network."""
     input:
-        runs=lambda w: sheet_runs([w.sheet]),
+        runs=lambda w: [] if is_part(w.sheet) else sheet_runs([w.sheet]),
+        part=lambda w: [of_sheet(w, part) for part in (POOL_FILE, SPLIT_FILE)] if is_part(w.sheet) else [],
+        rubric=lambda w: rubrics_of([w.sheet]),
         per_query=lambda w: rules.evaluate_runs.output if w.sheet in study.sheets("known-item") else [],
         queries=lambda w: of_sheet(w, "queries/{query_set}.parquet"),
         qrels=lambda w: of_sheet(w, "queries/{query_set}.qrels.parquet"),
@@ -125,10 +146,11 @@ rule import_annotations:
     """The grades that people gave on a sheet."""
     input:
         drawn=rules.draw_sheet.output.drawn,
-        pool=lambda w: of_sheet(w, "pool/{corpus}/{query_set}.parquet") if w.sheet in study.sheets("thematic") else [],
+        pool=lambda w: of_sheet(w, POOL_FILE) if w.sheet in study.sheets("thematic") else [],
         queries=lambda w: of_sheet(w, "queries/{query_set}.parquet"),
         poems=lambda w: of_sheet(w, "corpora/{corpus}/poems.parquet"),
         files=lambda w: SHEETS[w.sheet]["files"],
+        rubric=lambda w: rubrics_of([w.sheet]),
         code=code("import_annotations"),
     output:
         f"{RESULTS}/annotations/{{sheet}}.parquet",
@@ -143,12 +165,13 @@ rule import_annotations:
     params:
         corpus=lambda w: SHEETS[w.sheet]["corpus"],
         query_set=lambda w: SHEETS[w.sheet]["query_set"],
+        options=lambda w: ["--rubric", *rubric] if (rubric := rubrics_of([w.sheet])) else [],
     message:
         "Reading what people filled in on {wildcards.sheet}"
     shell:
         "python -m verseir import_annotations --sheet {wildcards.sheet:q} --corpus {params.corpus:q}"
         " --query-set {params.query_set:q} --items {input.drawn:q} {input.pool:q} --queries {input.queries:q}"
-        " --poems {input.poems:q} --files {input.files:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --poems {input.poems:q} --files {input.files:q} {params.options:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule compare_annotators:
@@ -160,7 +183,7 @@ rule compare_annotators:
         queries=judged(sorted({SHEETS[sheet]["query_set"] for sheet in GRADED_SHEETS})),
         duplicates=expand(DUPLICATES, corpus=sorted({SHEETS[sheet]["corpus"] for sheet in GRADED_SHEETS})),
         judgements=expand("{place}.parquet", place=JUDGEMENTS),
-        rubrics=sorted(set(RUBRICS.values())),
+        rubrics=sorted({*RUBRICS.values(), *rubrics_of(GRADED_SHEETS)}),
         code=code("compare_annotators"),
     output:
         agreement=f"{TABLES}/annotator_agreement.csv",

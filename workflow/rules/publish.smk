@@ -18,6 +18,7 @@ TESTS = [
     rules.compare_gold_poems.output[0],
     rules.relate_protocols.output.output,
     *SETTING_TABLE,
+    *LANGUAGE_TESTS,
     *(JUDGED_TESTS if study.judging else []),
 ]
 
@@ -62,7 +63,9 @@ ANALYSED = [
     rules.state_equivalence.output[0],
     rules.relate_protocols.output.moves,
     *STRATA_TABLE,
+    *LANGUAGE_TABLES,
     *IDIOM_TABLES,
+    *GRADED_TABLE,
     *rules.count_corrections.output,
     *([table for table in JUDGED_TABLES if table not in JUDGED_TESTS] if study.judging else []),
 ]

@@ -10,8 +10,10 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 from verseir.code import modules_of
 from verseir.config import canonical, load_study
+from verseir.construction import pooled_cross
 from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
+from verseir.labelling import judge_places, labelled_by, package_prompts
 from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs, scope_of, validated
 from verseir.report.spoken import analysed_measures, main_measures
 from verseir.study_faults import missing_files
@@ -61,14 +63,15 @@ def spec(section, name):
 
 
 def corpus_spec(name):
-    """One corpus, without the modes that it is indexed in and the audits of it: those do not change what is read."""
+    """One corpus, without the modes that it is indexed in, the audits of it and its licence: those do not change what is
+    read."""
     given = without_written(study.spec["corpora"][name])
-    return canonical({key: value for key, value in given.items() if key not in ("modes", "audits")})
+    return canonical({key: value for key, value in given.items() if key not in ("modes", "audits", "licence")})
 
 
 def query_spec(name):
     """One query set, without how it is searched and what is made of its results: those do not change what is read."""
-    later = ("corpora", "modes", "encoding", "validation", "strata", "within")
+    later = ("corpora", "modes", "encoding", "validation", "strata", "within", "split")
     return canonical({key: value for key, value in study.spec["query_sets"][name].items() if key not in later})
 
 

@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from verseir.construction import construction_faults, fill_construction, graded_faults
 from verseir.encoding_faults import encoding_faults, search_faults, tuning_faults
 from verseir.faults import Fault, InputFaults, closest, shown
 from verseir.judging_faults import judging_faults, model_faults
+from verseir.labelling import graded_sheet
+from verseir.package_faults import package_faults
 from verseir.study import Study
 from verseir.study_faults import analysis_faults, arm_faults, known_attributes, reference_faults
 
@@ -36,7 +39,7 @@ def canonical(value: Any) -> str:
 
 
 #: What queries are for that are drawn from a corpus or from other queries.
-DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom", "poetry": "thematic"}
+DRAWN = {"edit": "edited", "chapters": "thematic", "idioms": "idiom", "poetry": "thematic", "graded": "thematic"}
 
 
 def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> Study:
@@ -64,6 +67,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     registry = _load_registry(spec, base, faults)
     faults += reference_faults(spec, registry, where)
     faults += model_faults(spec, where)
+    faults += graded_faults(spec, where)
     if faults:
         raise InputFaults(faults)
     _localise(spec, base)
@@ -73,6 +77,8 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     if faults:
         raise InputFaults(faults)
     _fill_judging(Study(spec, registry))
+    fill_construction(Study(spec, registry))
+    faults += construction_faults(Study(spec, registry), where)
     faults += arm_faults(Study(spec, registry), where)
     faults += analysis_faults(Study(spec, registry), where)
     if faults:
@@ -81,6 +87,7 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     faults += tuning_faults(Study(spec, registry), where)
     faults += encoding_faults(Study(spec, registry), where)
     faults += search_faults(Study(spec, registry), where)
+    faults += package_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
     if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
@@ -165,18 +172,23 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
         family.setdefault("measures", [main])
     for family in filled["contrasts"]:
         family.setdefault("of", "systems")
-    for query_set in filled["query_sets"].values():
+    # Graded sets come last: they have the strata of their parents.
+    for query_set in sorted(filled["query_sets"].values(), key=lambda one: "graded" in one):
         query_set.setdefault("purpose", next((DRAWN[key] for key in DRAWN if key in query_set), "known-item"))
         query_set.setdefault("judged", "now")
         if query_set.get("poetry", {}).get("scope") == "mono":
             query_set.setdefault("strata", ["language"])
-        query_set.setdefault("strata", [] if "poetry" in query_set else list(known_attributes(query_set)))
+        parent = filled["query_sets"].get(query_set.get("graded", {}).get("of"), query_set)
+        strata = [] if "poetry" in parent else list(known_attributes(parent))
+        query_set.setdefault("strata", list(parent.get("strata", strata)))
         if "encoding" in query_set:
             _fill(query_set["encoding"], schema["$defs"]["encoding"])
         if "beir" in query_set:
             _fill(query_set["beir"], schema["$defs"]["query_set"]["properties"]["beir"])
         if "edit" in query_set:
             _fill(query_set["edit"], schema["$defs"]["edit"])
+        if "split" in query_set:
+            _fill(query_set["split"], schema["$defs"]["query_set"]["properties"]["split"])
     _fill(filled["analyses"], schema["$defs"]["analyses"])
     if "judging" in filled:
         _fill(filled["judging"], schema["$defs"]["judging"])
@@ -237,11 +249,12 @@ def _fill_judging(study: Study) -> None:
     if "judging" not in study.spec:
         return
     asked = study.judging
-    asked.setdefault("query_sets", study.query_sets_for("thematic"))
+    asked.setdefault("query_sets", study.judgeable_sets)
     if study.judges:
         asked.setdefault("main", study.judges[0])
     for sheet in asked["sheets"].values():
         kind = study.kind_of(sheet)
+        graded_sheet(study, sheet)
         sheet.setdefault("guidelines", f"resources/prompts/guidelines-{kind}.md")
         if kind == "thematic":
             sheet.setdefault("depth", asked["depth"])

@@ -82,8 +82,8 @@ names that the rewrite must keep) and `need_kept` (`false` rejects the row).
 `status` (`refused`, `malformed`) where there is no score.
 
 **Annotations** (`judging.sheets.<sheet>.files`; CSV, TSV or JSON Lines): what the page of a sheet saves: `item_id` (or
-`query_id` and `poem_id`), `grade` (0, 1 or 2; empty where left open), and perhaps `annotator` (else the file's name is)
-and `remark`.
+`query_id` and `poem_id`), `grade` (0, 1 or 2, or a point of the scale of the sheet's rubric; empty where left open),
+and perhaps `annotator` (else the file's name is) and `remark`.
 
 **Runs** (a system of `kind: imported`): TREC runs, or Parquet with the columns of this project's own runs.
 """
@@ -100,6 +100,7 @@ PARTS = (
         "judging",
         "judge",
         "sheet",
+        "package",
         "endpoint",
         "model",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from verseir.faults import Fault, UserError, closest
 from verseir.layout import runs
 from verseir.study import Study
-from verseir.study_faults import measure_faults
+from verseir.study_faults import UNSEARCHED, measure_faults
 
 
 def tuning_faults(study: Study, where: str) -> Iterator[Fault]:
@@ -37,12 +37,12 @@ def _validation_faults(study: Study, query_set: str, where: str) -> Iterator[Fau
             yield Fault(where, 0, f"{field}.{key}", f"unknown {what} '{given[key]}'", closest(given[key], known))
             return
     spec = study.spec["query_sets"][given["query_set"]]
-    homes = [*spec["corpora"], *([spec["idioms"]["corpus"]] if "idioms" in spec else [])]
+    homes = [*spec["corpora"], *(spec[key]["corpus"] for key in UNSEARCHED if key in spec)]
     if given["corpus"] not in homes:
         problem = f"the poems that answer {given['query_set']} are not in {given['corpus']}"
         yield Fault(where, 0, f"{field}.corpus", problem, closest(given["corpus"], homes))
     own = study.spec["query_sets"][query_set]
-    same = [key for key in ("path", "idioms", "chapters") if key in own and own[key] == spec.get(key)]
+    same = [key for key in ("path", "chapters", *UNSEARCHED) if key in own and own[key] == spec.get(key)]
     if given["query_set"] == query_set or (same and own.get("filter") == spec.get("filter")):
         yield Fault(where, 0, field, "a set cannot be tuned on its own queries", "name queries that are not measured")
     if spec["judged"] == "later":

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, closest
+from verseir.labelling import sheet_rubric
 from verseir.study import Study
 
 #: What a sheet of each kind may say beside its corpus, guidelines and n.
 SHEET_KEYS = {
-    "thematic": {"query_set", "depth", "systems", "modes", "files"},
+    "thematic": {"query_set", "depth", "systems", "modes", "part", "rubric", "files"},
     "known-item": {"query_set", "system", "mode", "measure", "files"},
     "explanations": {"explanations", "files"},
 }
@@ -60,13 +61,17 @@ def judging_faults(study: Study, where: str) -> Iterator[Fault]:
             if name not in known:
                 yield Fault(where, 0, f"judging.{field}", f"unknown {what} '{name}'", closest(name, list(known)))
 
-    thematic = study.query_sets_for("thematic")
+    thematic = study.judgeable_sets
     wanting = [key for key in ("query_sets", "judges") if asked.get(key)]
     if wanting and not thematic:
         problem = "no query set of the study is thematic, so there is nothing to judge"
         yield Fault(where, 0, f"judging.{wanting[0]}", problem, "`purpose: thematic` at the set that is judged")
     else:
         yield from unknown(asked.get("query_sets", []), thematic, "query_sets", "thematic query set")
+    judged = asked.get("query_sets", thematic)
+    for name in study.judges:
+        own = asked["judges"][name].get("query_sets", [])
+        yield from unknown(own, judged, f"judges.{name}.query_sets", "query set that is judged")
     yield from unknown([asked["main"]] if "main" in asked else [], study.judges, "main", "judge")
     if asked["depth"] > study.spec["depth"]:
         problem = f"{asked['depth']} poems are judged, but ranked lists hold {study.spec['depth']}"
@@ -92,7 +97,7 @@ def _sheet_faults(study: Study, name: str, sheet: Mapping[str, Any], unknown: An
         if sheet["corpus"] in study.corpora and sheet["corpus"] not in searched:
             problem = f"{sheet['query_set']} is not searched in {sheet['corpus']}"
             yield Fault(where, 0, f"judging.{field}.corpus", problem, closest(sheet["corpus"], searched))
-        judged = study.judging.get("query_sets", study.query_sets_for("thematic"))
+        judged = study.judging.get("query_sets", study.judgeable_sets)
         if study.kind_of(dict(sheet)) == "thematic" and sheet["query_set"] not in judged:
             problem = f"{sheet['query_set']} is not judged, so it has no pool to draw from"
             yield Fault(where, 0, f"judging.{field}.query_set", problem, "add it to judging.query_sets")
@@ -108,6 +113,8 @@ def _sheet_faults(study: Study, name: str, sheet: Mapping[str, Any], unknown: An
     if kind == "explanations" and sheet.get("files"):
         hint = f"corpora.{sheet['corpus']}.audits.{sheet['explanations']}: <file>"
         yield Fault(where, 0, f"judging.{field}.files", "audits of explanations stand beside their corpus", hint)
+    if "part" in sheet and kind == "thematic":
+        yield from _part_faults(study, name, sheet, where)
     for key, known in (("systems", study.spec["systems"]), ("modes", study.modes)):
         yield from unknown(sheet.get(key, []), known, f"{field}.{key}", key[:-1])
     for key, known in (("system", study.spec["systems"]), ("mode", study.modes), ("measure", study.spec["measures"])):
@@ -115,6 +122,27 @@ def _sheet_faults(study: Study, name: str, sheet: Mapping[str, Any], unknown: An
     if sheet.get("depth", 1) > study.judging["depth"]:
         problem = f"{sheet['depth']} poems of a list, but the pool holds {study.judging['depth']} of each"
         yield Fault(where, 0, f"judging.{field}.depth", problem, f"judging.depth: {sheet['depth']}")
+
+
+def _part_faults(study: Study, name: str, sheet: Mapping[str, Any], where: str) -> Iterator[Fault]:
+    """What is wrong with a sheet of a part of a query set, which holds the pool of that part as a whole."""
+    field, query_set, part = f"judging.sheets.{name}", sheet["query_set"], sheet["part"]
+    split = study.spec["query_sets"][query_set].get("split")
+    if split is None:
+        hint = f"query_sets.{query_set}.split: {{}}"
+        yield Fault(where, 0, f"{field}.part", f"{query_set} is not split", hint)
+    elif part == "gold" and not split.get("gold"):
+        problem = f"the split of {query_set} draws no queries for people"
+        yield Fault(where, 0, f"{field}.part", problem, f"query_sets.{query_set}.split.gold: 12")
+    for key in ("n", "depth", "systems", "modes"):
+        if key in sheet:
+            problem = "does not belong to a sheet of a part, which holds every item of its pool"
+            yield Fault(where, 0, f"{field}.{key}", problem, "take it out")
+    # A set without a pool has its own fault.
+    judged = study.judging.get("query_sets", study.judgeable_sets)
+    if query_set in judged and sheet_rubric(study, sheet) is None:
+        problem = "no judge judges this query set, so nothing says on which scale people grade"
+        yield Fault(where, 0, f"{field}.rubric", problem, "a rubric, such as resources/prompts/rubric-theme.yaml")
 
 
 def named_files(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -127,7 +155,7 @@ def named_files(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, judge in judging.get("judges", {}).items():
         yield from ((f"judging.judges.{name}.{key}", judge[key]) for key in ("rubric", "path") if key in judge)
     for name, sheet in judging.get("sheets", {}).items():
-        yield f"judging.sheets.{name}.guidelines", sheet["guidelines"]
+        yield from ((f"judging.sheets.{name}.{key}", sheet[key]) for key in ("guidelines", "rubric") if key in sheet)
         yield from ((f"judging.sheets.{name}.files", file) for file in sheet["files"])
 
 

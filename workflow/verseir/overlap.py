@@ -83,12 +83,12 @@ def longest_shared_run(query: Sequence[str], target: Sequence[str]) -> SharedRun
 
     Among runs of the same length: the first in the query, and of that the first in the target.
     """
-    return _longest_run(query, _places(target))
+    return longest_run_at(query, token_places(target))
 
 
 def containment(query: Iterable[str], target: Iterable[str]) -> float:
     """The share of the distinct tokens of ``query`` that ``target`` holds (Broder, 1997); 0 for a query without any."""
-    return _share_held(query, set(target))
+    return share_held(query, set(target))
 
 
 def poem_tokens(verses: Sequence[Mapping[str, Any]], preset: str) -> tuple[list[str], list[int]]:
@@ -278,7 +278,7 @@ class _Text:
 
     @classmethod
     def of(cls, tokens: Sequence[str]) -> _Text:
-        return cls(len(tokens), _places(tokens))
+        return cls(len(tokens), token_places(tokens))
 
 
 class _Match(NamedTuple):
@@ -287,15 +287,19 @@ class _Match(NamedTuple):
     containment: float
 
 
-def _places(tokens: Sequence[str]) -> dict[str, list[int]]:
+def token_places(tokens: Sequence[str]) -> dict[str, list[int]]:
+    """Where each token stands, in order."""
     places: dict[str, list[int]] = {}
     for place, token in enumerate(tokens):
         places.setdefault(token, []).append(place)
     return places
 
 
-def _longest_run(query: Sequence[str], places: Mapping[str, list[int]]) -> SharedRun:
-    """Dynamic programming over the pairs of equal tokens alone: few, since most words of a poem are not in a query."""
+def longest_run_at(query: Sequence[str], places: Mapping[str, list[int]]) -> SharedRun:
+    """``longest_shared_run`` with a target of which it is known where each token stands, see ``token_places``.
+
+    Dynamic programming over the pairs of equal tokens alone: few, since most words of a poem are not in a query.
+    """
     best = SharedRun(0, 0, 0)
     ending: dict[int, int] = {}  # length of the run that ends with the token before and at a place of the target
     for i, token in enumerate(query):
@@ -308,14 +312,15 @@ def _longest_run(query: Sequence[str], places: Mapping[str, list[int]]) -> Share
     return best
 
 
-def _share_held(query: Iterable[str], held: Container[str]) -> float:
+def share_held(query: Iterable[str], held: Container[str]) -> float:
+    """``containment`` of a query in a target of which the tokens are known."""
     distinct = set(query)
     return sum(token in held for token in distinct) / len(distinct) if distinct else 0.0
 
 
 def _closest(words: list[str], texts: Mapping[str, _Text]) -> _Match:
     matches = [
-        _Match(poem_id, _longest_run(words, text.places), _share_held(words, text.places))
+        _Match(poem_id, longest_run_at(words, text.places), share_held(words, text.places))
         for poem_id, text in sorted(texts.items())
     ]
     return max(matches, key=lambda match: (match.run.length, match.containment))  # the first by name among equals

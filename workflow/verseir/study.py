@@ -156,6 +156,23 @@ class Study:
         """How the queries of a set are read, see ``verseir.systems.query_encoding``; edited ones as their originals."""
         return self._of_originals(query_set).get("encoding", PLAIN)
 
+    @property
+    def graded_sets(self) -> list[str]:
+        """The query sets that are graded by what judges or people say of the pool of another, sorted."""
+        return [name for name in self.query_sets if "graded" in self.spec["query_sets"][name]]
+
+    @property
+    def judgeable_sets(self) -> list[str]:
+        """The thematic query sets that can be judged: all but those that are made of judgements. Sorted."""
+        return [name for name in self.query_sets_for("thematic") if name not in self.graded_sets]
+
+    def split_place(self, query_set: str) -> str:
+        """The first corpus in which the encoder of the split of a query set reads its queries; "" for none."""
+        spec = self.spec["query_sets"][query_set]
+        encoder = spec["split"]["encoder"]
+        read = (corpus for corpus in sorted(spec["corpora"]) if query_set in self.query_sets_read(corpus, encoder))
+        return next(read, "")
+
     def within(self, query_set: str) -> str:
         """The attribute whose value a query shares with the poems that it is searched among; "" for all poems."""
         return self._of_originals(query_set).get("within", "")
@@ -167,12 +184,18 @@ class Study:
 
     def validation(self, query_set: str) -> list[str] | None:
         """The corpus and the query set on which a tuned system chooses its parameters for ``query_set``."""
-        given = self._of_originals(query_set).get("validation")
+        own = self.spec["query_sets"][query_set].get("validation")
+        given = own or self._of_originals(query_set).get("validation")
         return [given["corpus"], given["query_set"]] if given else None
 
     def _of_originals(self, query_set: str) -> dict[str, Any]:
-        spec: dict[str, Any] = self.spec["query_sets"][self.attributed(query_set)]
+        spec: dict[str, Any] = self.spec["query_sets"][self._worded(self.attributed(query_set))]
         return spec
+
+    def _worded(self, query_set: str) -> str:
+        """The query set that has the texts of a set: of a graded one, its parent."""
+        graded = self.spec["query_sets"][query_set].get("graded")
+        return graded["of"] if graded else query_set
 
     def is_tuned(self, system: str) -> bool:
         """Whether the parameters of a system are chosen on validation queries."""
@@ -232,14 +255,17 @@ class Study:
         return self.ablation_cross["modes"][corpus] if self._is_variant(system) else self.modes_of(corpus)
 
     def query_sets_read(self, corpus: str, system: str) -> list[str]:
-        """The query sets of a corpus that an encoder reads, likewise, and none that it is not to search."""
+        """The query sets of a corpus that an encoder reads, likewise, and none that it is not to search.
+
+        In place of a graded set its parent: the texts are the same, and the set is not there when they are encoded.
+        """
         names = self.query_sets_of(corpus)
         if self._is_variant(system):
-            return [name for name in names if name in self.ablation_cross["query_sets"]]
-        if system not in self.searched:  # the reference encoder
-            return names
-        boxes = self.registry[system].get("only", [{}])
-        return [name for name in names if any(name in box.get("query_sets", names) for box in boxes)]
+            names = [name for name in names if name in self.ablation_cross["query_sets"]]
+        elif system in self.searched:  # the reference encoder need not be
+            boxes = self.registry[system].get("only", [{}])
+            names = [name for name in names if any(name in box.get("query_sets", names) for box in boxes)]
+        return sorted({self._worded(name) for name in names})
 
     def _is_variant(self, system: str) -> bool:
         return any(system in named.values() and system != own for own, named in self.variants.items())

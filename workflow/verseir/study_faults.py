@@ -14,7 +14,7 @@ from verseir.study import Study, variant
 #: What is known of each query of an idiom benchmark.
 IDIOM_ATTRIBUTES = ("usage", "quality", "subject", "idiom")
 #: Where the queries of a set may come from.
-SOURCES = ("path", "probe", "chapters", "idioms", "beir", "poetry", "edit")
+SOURCES = ("path", "probe", "chapters", "idioms", "beir", "poetry", "edit", "graded")
 #: Of those that come from a corpus: what is found in it, and the adapter that it must have.
 DRAWN_FROM = {
     "probe": ("probes drawn from", None),
@@ -23,6 +23,8 @@ DRAWN_FROM = {
     "beir": ("the documents of", "beir"),
     "poetry": ("the poems of", "poetrymteb"),
 }
+#: Those that say where their queries are from, so that a set may be searched nowhere: systems can be tuned on it.
+UNSEARCHED = ("idioms", "beir", "poetry")
 
 
 def _registry_hint(files: list[str]) -> str:
@@ -156,7 +158,7 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
         given = [key for key in SOURCES if key in query_set]
         if len(given) != 1:
             yield Fault(where, 0, field, f"needs exactly one of {', '.join(SOURCES)}; found {given or 'none'}")
-        if not query_set["corpora"] and "idioms" not in query_set:
+        if not query_set["corpora"] and not any(key in query_set for key in UNSEARCHED):
             yield Fault(where, 0, f"{field}.corpora", "names no corpus", "name those that the set is searched in")
         if "edit" in query_set:
             yield from _edit_faults(name, query_set, spec["query_sets"], where)
@@ -171,14 +173,14 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
                     problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no {key}"
                     yield Fault(where, 0, f"{field}.{key}", problem, f"adapter: {adapter}")
         if "idioms" in query_set:
-            for key in ("attributes", "columns", "register", "binary", "qrels"):
+            for key in ("attributes", "columns", "register", "binary", "max_grade", "qrels"):
                 if key in query_set:
                     yield Fault(where, 0, f"{field}.{key}", "an idiom set has this from its file", "take it out")
             for key in query_set.get("filter", {}):
                 yield from unknown(key, IDIOM_ATTRIBUTES, f"{field}.filter", "attribute")
             if query_set["judged"] == "later":
                 yield Fault(where, 0, f"{field}.judged", "an idiom set is judged by its rules", "take it out")
-        known = known_attributes(query_set)
+        known = known_attributes(spec["query_sets"].get(query_set.get("graded", {}).get("of"), query_set))
         for attribute in query_set["strata"]:
             yield from unknown(attribute, known, f"{field}.strata", "attribute")
         if "within" in query_set and "edit" not in query_set:
@@ -230,7 +232,7 @@ EDITED_KEYS, FILLED = {"corpora", "modes", "edit"}, {"purpose", "judged", "strat
 def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any], where: str) -> Iterator[Fault]:
     """What is wrong with a query set that is derived from another."""
     field, source = f"query_sets.{name}.edit.of", query_set["edit"]["of"]
-    originals = [other for other, given in query_sets.items() if "edit" not in given]
+    originals = [other for other, given in query_sets.items() if not {"edit", "graded"} & set(given)]
     if source not in originals:
         problem = f"'{source}' is no query set that could be edited"
         yield Fault(where, 0, field, problem, closest(source, originals))

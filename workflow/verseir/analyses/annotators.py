@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from verseir.analyses.agreement_notes import few_queries, lacking
 from verseir.analyses.clusters import clusters_of
-from verseir.analyses.judged import ABOUTNESS, Judged, empty_places, item_scores
+from verseir.analyses.judged import Judged, aspects_of, empty_places, item_scores
 from verseir.analyses.paired import TESTED, Draws, Pair, compare_columns, notes, system_pairs, tested, tidy
 from verseir.judging.annotations import GRADES
 from verseir.judging.pool import representatives
-from verseir.judging.rubrics import OVERALL
+from verseir.judging.rubrics import ABOUTNESS, OVERALL
 from verseir.layout import Run
 from verseir.stats.clustered import clustered_kappa, clustered_spearman, clustered_within
 from verseir.tables import QRELS, define
@@ -142,7 +142,7 @@ def annotator_agreement(
 
     Args:
         annotations: sheet -> its ANNOTATIONS.
-        specs: sheet -> ``kind`` and ``query_set``.
+        specs: sheet -> ``kind`` and ``query_set``, and ``grades``: its scale, where it is not ``GRADES``.
         queries: QUERIES of the query sets of the sheets.
         qrels: their QRELS, with a column ``query_set``.
         draws: resamples and seed.
@@ -156,7 +156,7 @@ def annotator_agreement(
             ids = both["query_id"].to_list()
             clusters = clusters_in(ids, specs[sheet], queries, qrels)
             a, b = both["grade"].to_numpy(), both["other"].to_numpy()
-            kappa = clustered_kappa(a, b, GRADES, clusters, draws.resamples, draws.seed)
+            kappa = clustered_kappa(a, b, specs[sheet].get("grades", GRADES), clusters, draws.resamples, draws.seed)
             within = clustered_within(a, b, 1.0, clusters, draws.resamples, draws.seed)
             n, n_clusters = len(both), _count(ids, clusters)
             constant = {"kappa": "both gave all items the same grade"}
@@ -182,8 +182,8 @@ def human_judge(
 ) -> pl.DataFrame:
     """The HUMAN_JUDGE table: Spearman's rho of people's grades with what each judge gave overall and for aboutness.
 
-    Thematic sheets only: nobody else judges the misses of known-item queries. The interval is from a bootstrap of
-    queries.
+    A judge whose rubric has no aspects of aboutness stands there by its overall score alone. Thematic sheets only:
+    nobody else judges the misses of known-item queries. The interval is from a bootstrap of queries.
 
     Args:
         annotations: sheet -> its ANNOTATIONS.
@@ -198,6 +198,8 @@ def human_judge(
         place = (spec["corpus"], spec["query_set"])
         own = [one for one in judged if (one.corpus, one.query_set) == place] if spec["kind"] == THEMATIC else []
         for one, aspect in product(own, (OVERALL, ABOUTNESS)):
+            if aspect not in aspects_of(one.rubric):
+                continue
             scores = _scores_of(one).select("item_id", score=aspect).drop_nulls()
             for annotator, grades in grades_by(frame).items():
                 both = grades.join(scores, on="item_id").sort("item_id")
@@ -218,9 +220,9 @@ def human_judge(
 
 
 def _scores_of(one: Judged) -> pl.DataFrame:
-    """item_id, and what the judge gave it overall and for aboutness; null where it gave none."""
+    """item_id, and what the judge gave it, by aspect; null where it gave none."""
     items = one.judgements.select("item_id", "query_id", "poem_id").unique()
-    return items.join(item_scores(one), on=["query_id", "poem_id"]).select("item_id", OVERALL, ABOUTNESS)
+    return items.join(item_scores(one), on=["query_id", "poem_id"]).select("item_id", *aspects_of(one.rubric))
 
 
 def annotator_contrasts(
@@ -236,13 +238,14 @@ def annotator_contrasts(
 
     A system's value for a query is the mean grade of its first ``depth`` places: a poem stands for its class of
     duplicates, a place that was not graded is left out (the condensed list of Sakai, 2007), and a place that the system
-    leaves empty scores 0, so that a query for which it found nothing counts, as with judges. Only systems and modes
-    that the sheet was drawn from are compared, and only queries of which the annotator graded an item: of others next
-    to nothing was graded. The values are grades, whichever grades occur, and never tested as hits and misses.
+    leaves empty scores the lowest grade, so that a query for which it found nothing counts, as with judges. Only
+    systems and modes that the sheet was drawn from are compared, and only queries of which the annotator graded an
+    item: of others next to nothing was graded. The values are grades, whichever grades occur, and never tested as hits
+    and misses.
 
     Args:
         annotations: sheet -> its ANNOTATIONS.
-        specs: sheet -> ``kind``, ``corpus``, ``query_set``, ``systems``, ``modes`` and ``depth``.
+        specs: sheet -> ``kind``, ``corpus``, ``query_set``, ``systems``, ``modes``, ``depth``, perhaps ``grades``.
         runs: at least those of the systems and modes of the sheets.
         duplicates: corpus -> its DUPLICATES.
         queries: QUERIES of the query sets of the sheets.
@@ -261,7 +264,8 @@ def annotator_contrasts(
             named = {"sheet": sheet, "corpus": spec["corpus"], "query_set": spec["query_set"], "mode": mode}
             for annotator, grades in grades_by(frame).items():
                 named |= {"annotator": annotator, "family": f"annotators/{sheet}/{annotator}/{mode}"}
-                values = _values(places, grades, list(own), spec["depth"])
+                lowest = min(spec.get("grades", GRADES))
+                values = _values(places, grades, list(own), spec["depth"], lowest)
                 rows += [named | row for row in _compared(values, spec, queries, lexical, draws)]
     return tested(rows, ANNOTATOR_CONTRASTS, ANNOTATOR_CONTRASTS.unique)
 
@@ -277,7 +281,7 @@ def _places(runs: Mapping[str, pl.DataFrame], duplicates: pl.DataFrame, depth: i
     return pl.concat([part.rename(dict(zip(part.columns, schema, strict=True))) for part in parts])
 
 
-def _values(places: pl.DataFrame, grades: pl.DataFrame, systems: list[str], depth: int) -> pl.DataFrame:
+def _values(places: pl.DataFrame, grades: pl.DataFrame, systems: list[str], depth: int, lowest: int) -> pl.DataFrame:
     """query_id, system, value (null where no place was graded or empty), n_graded, n_empty, of the graded queries."""
     asked = grades.select("query_id").unique()
     cells = asked.join(pl.DataFrame({"system": systems}, schema={"system": pl.String}), how="cross")
@@ -290,7 +294,7 @@ def _values(places: pl.DataFrame, grades: pl.DataFrame, systems: list[str], dept
     )
     n_empty = depth - pl.col("n_found").cast(pl.Int64)
     n = pl.col("n_graded").cast(pl.Int64) + n_empty
-    value = pl.when(n > 0).then(pl.col("total") / n)
+    value = pl.when(n > 0).then((pl.col("total") + n_empty * lowest) / n)
     return counted.select("query_id", "system", value=value, n_graded="n_graded", n_empty=n_empty).sort(
         "system", "query_id"
     )

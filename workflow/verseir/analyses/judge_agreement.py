@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from verseir.analyses.agreement_notes import few_queries, lacking
 from verseir.analyses.clusters import clusters_of
-from verseir.analyses.judged import ABOUTNESS, DIGITS, Judged, Matrix, item_scores, matrices
+from verseir.analyses.judged import DIGITS, Judged, Matrix, aspects_of, item_scores, matrices
 from verseir.analyses.paired import Draws, independent, notes, tested, tidy
 from verseir.formats import listing
-from verseir.judging.rubrics import OVERALL
+from verseir.judging.rubrics import ABOUTNESS, OVERALL
 from verseir.stats.clustered import NOTHING, clustered_kappa, clustered_spearman, clustered_within
 from verseir.stats.correlation import UNDEFINED, kendall
 from verseir.stats.rank_orders import NO_ORDER, column_means, tau_interval
@@ -102,7 +102,7 @@ def judge_agreement(judged: Sequence[Judged], queries: pl.DataFrame, resamples: 
             place = {"corpus": corpus, "query_set": query_set, "judge_a": one.judge, "judge_b": other.judge}
             both = first.join(second, on=["query_id", "poem_id"], suffix=" of b").sort("query_id", "poem_id")
             scale = one.rubric.scale if one.rubric.scale == other.rubric.scale else None
-            for aspect in sorted({*one.rubric.ids, ABOUTNESS} & {*other.rubric.ids, ABOUTNESS}):
+            for aspect in sorted({*aspects_of(one.rubric)} & {*aspects_of(other.rubric)}):
                 scores = both.select("query_id", a=aspect, b=f"{aspect} of b").drop_nulls()
                 found = _agreement(scores, asked, scale, aspect == ABOUTNESS, resamples, seed)
                 rows.append(place | {"aspect": aspect} | found)

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from verseir.analyses.clusters import clusters_of
 from verseir.faults import UserError, closest
 from verseir.judging.judgements import JUDGEMENTS
-from verseir.judging.rubrics import Rubric, read_rubric
+from verseir.judging.rubrics import ABOUTNESS, Rubric, read_rubric
 from verseir.tables import DUPLICATES, QRELS, read_table
 
 #: Joins the names of a column; no name holds a tab.
 TAB = "\t"
-#: Derived aspect: the mean of the aspects about what a poem says.
-ABOUTNESS = "aboutness"
 #: Means that differ by less are equal: they hang on the order in which values are added up.
 DIGITS = 12
 
@@ -60,13 +58,20 @@ def read_duplicates(files: Iterable[str | Path]) -> dict[str, pl.DataFrame]:
     return {Path(file).parent.name: read_table(file, DUPLICATES) for file in files}
 
 
+def aspects_of(rubric: Rubric) -> tuple[str, ...]:
+    """What a judge has values of: the aspects of its rubric and, where any is about what a poem says, ``aboutness``."""
+    return (*rubric.ids, ABOUTNESS) if rubric.about else rubric.ids
+
+
 def item_scores(one: Judged) -> pl.DataFrame:
-    """query_id, poem_id, the score of each aspect of the rubric, and ``aboutness``, their mean where none is absent."""
-    about = [aspect.id for aspect in one.rubric.aspects if aspect.kind == ABOUTNESS]
+    """query_id, poem_id and the score of each of ``aspects_of``; ``aboutness`` is the mean where no score is absent."""
+    about = one.rubric.about
     scores = one.judgements.group_by("query_id", "poem_id").agg(
         pl.col("score").filter(pl.col("aspect") == aspect).first().cast(pl.Float64).alias(aspect)
         for aspect in one.rubric.ids
     )
+    if not about:
+        return scores
     return scores.with_columns(pl.mean_horizontal(about, ignore_nulls=False).round(DIGITS).alias(ABOUTNESS))
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from verseir.analyses.clusters import cluster_kind
 from verseir.analyses.contrasts import Outcome
-from verseir.analyses.judged import ABOUTNESS, DIGITS, Matrix, by_gaps, empty_places, matrices
+from verseir.analyses.judged import DIGITS, Matrix, by_gaps, empty_places, matrices
 from verseir.analyses.paired import Draws, Pair, compare_columns, independent, notes, tested
 from verseir.analyses.thematic_scores import THEMATIC_CONTRASTS, Shown, shown
-from verseir.judging.rubrics import OVERALL, Rubric
+from verseir.judging.rubrics import ABOUTNESS, OVERALL, Rubric
 
 #: The aspects that are tested; the others are described.
 TESTED = (OVERALL, ABOUTNESS)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from verseir.analyses.clusters import no_interval
-from verseir.analyses.judged import ABOUTNESS, DIGITS, Judged, Matrix, by_gaps, empty_places, item_scores, matrices
+from verseir.analyses.judged import DIGITS, Judged, Matrix, aspects_of, by_gaps, empty_places, item_scores, matrices
 from verseir.analyses.paired import TESTED, independent, notes, tidy
-from verseir.judging.rubrics import OVERALL, Rubric
+from verseir.judging.rubrics import ABOUTNESS, OVERALL, Rubric
 from verseir.layout import Run
 from verseir.stats.bootstrap import bootstrap_means
 from verseir.tables import define
@@ -114,7 +114,7 @@ def judged_per_query(
     not judged is left out (condensed lists: Sakai, 2007); one that the system left empty scores the lowest grade of the
     scale. A query of which the judge judged nothing has no value for any system, though some left places empty: else a
     judge that stopped half-way would hold against them what it never read. ``aboutness`` is the mean of the aspects of
-    that kind, over the items that have them all.
+    that kind, over the items that have them all; a rubric without such aspects has none.
 
     Args:
         searched: runs with their RUN tables.
@@ -154,7 +154,7 @@ def _crossed(cell: Sequence[Run], query_ids: Sequence[str]) -> pl.DataFrame:
 
 def _scored(one: Judged, places: pl.DataFrame, asked: pl.DataFrame, k: int) -> Iterator[pl.DataFrame]:
     """JUDGED_PER_QUERY rows of one judge in one corpus and query set, aspect by aspect."""
-    names = [*one.rubric.ids, ABOUTNESS]
+    names = aspects_of(one.rubric)
     key = ["mode", "system", "query_id"]
     found = places.join(item_scores(one), on=["query_id", "poem_id"], how="left").group_by(key)
     totals = found.agg(

@@ -18,8 +18,8 @@ def _word_or_space(char: str) -> str:
 
 _WORDS = MapCharacters("words", _word_or_space)
 
-# Tatweel, and the presentation forms that hold one.
-_HAS_TATWEEL = re.compile(f"[{TATWEEL}\ufcf2-\ufcf4\ufe71\ufe77\ufe79\ufe7b\ufe7d\ufe7f]")
+#: Tatweel, and the presentation forms that hold one.
+HAS_TATWEEL = re.compile(f"[{TATWEEL}\ufcf2-\ufcf4\ufe71\ufe77\ufe79\ufe7b\ufe7d\ufe7f]")
 
 
 def tokenize(text: str, preset: str = "full") -> list[str]:
@@ -29,13 +29,18 @@ def tokenize(text: str, preset: str = "full") -> list[str]:
     its bare spelling. A word is a run of letters, marks and digits of any script; all else parts words, but for
     invisible characters, which neither part nor show.
     """
-    if _HAS_TATWEEL.search(text):
+    if HAS_TATWEEL.search(text):
         return _WORDS.apply(normalise(text, preset)).split()
     # Only a tatweel reaches across a space, so without one each word can be done alone, and words recur.
     tokens: list[str] = []
     for piece in text.split():
         tokens += _tokens_of(piece, preset)
     return tokens
+
+
+def spaced_words(text: str, preset: str = "full") -> str:
+    """The words of ``tokenize(text, preset)``, parted by blanks: quicker than ``tokenize`` where words seldom recur."""
+    return _WORDS.apply(normalise(text, preset))
 
 
 @lru_cache(maxsize=1 << 17)

@@ -19,14 +19,17 @@ from verseir.corpora.model import Corpus, PartlyRead
 from verseir.corpora.poetrymteb import Setting, files_read
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.judging.annotations import Judgeable, read_annotations
+from verseir.judging.construction_checks import pooling_faults, scale_faults, split_faults
+from verseir.judging.graded_sheets import sheet_grades
 from verseir.judging.judgement_files import Pooled, read_scores
 from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
 from verseir.judging.rubrics import Rubric, read_rubric
+from verseir.labelling import judged_by
 from verseir.queries.answer_checks import depth_faults, unanswered_faults, within_faults
 from verseir.queries.benchmark_checks import beir_faults, idiom_faults, idiom_spelling_faults, poetry_faults
 from verseir.queries.checks import chapter_faults, edit_faults, places_of, probe_faults, strata_faults, stray_edits
-from verseir.queries.load import QuerySet, cross_check, load_query_set
+from verseir.queries.load import PartlyLoaded, QuerySet, cross_check, load_query_set
 from verseir.systems.sources import require_at_hand
 from verseir.tables import DUPLICATES
 from verseir.written import without_written, written_sources
@@ -51,7 +54,8 @@ def run(args: argparse.Namespace) -> None:
     given_corpora = {name: without_written(spec) for name, spec in args.corpora.items()}
     corpora = {name: _corpus(name, spec, known_ids, faults) for name, spec in sorted(given_corpora.items())}
     given = {name: spec for name, spec in sorted(args.query_sets.items()) if "path" in spec}
-    query_sets = {name: _query_set(name, spec, faults) for name, spec in given.items()}
+    partly: dict[str, QuerySet | None] = {}
+    query_sets = {name: _query_set(name, spec, faults, partly) for name, spec in given.items()}
     faults += bare_modes(corpora, args.corpora, args.modes)
     drawn: dict[str, QuerySet | None] = {}
     faults += idiom_faults(corpora, given_corpora, args.query_sets, drawn)
@@ -72,6 +76,9 @@ def run(args: argparse.Namespace) -> None:
     if args.depth is not None:
         faults += depth_faults(corpora, read, args.query_sets, places, args.keep, args.depth, args.measures)
     faults += strata_faults(read, args.query_sets)
+    faults += split_faults(read, args.query_sets)
+    faults += pooling_faults(read, args.judging)
+    faults += scale_faults(args.query_sets, args.judging)
     faults += _audit_faults(corpora, args.corpora)
     faults += _judging_faults(corpora, query_sets | drawn, args.query_sets, args.judging)
     faults += _judging_depth_faults(corpora, args.query_sets, args.judging)
@@ -81,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
         faults += _published_faults(Path(args.published))
     faults += _absent_encoders(args.encoders)
     faults += _absent_models(args.corpora, args.query_sets, args.judging)
-    for name, query_set in query_sets.items():
+    for name, query_set in (query_sets | partly).items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
         if query_set is not None and searched:
             faults += cross_check(query_set, searched)
@@ -98,6 +105,9 @@ def run(args: argparse.Namespace) -> None:
     for name, spec in sorted(args.query_sets.items()):
         if "edit" in spec:
             print(f"query set {name}: edited from {spec['edit']['of']} ({spec['edit']['rule']}) when the study runs")
+        if "graded" in spec:
+            given = spec["graded"]
+            print(f"query set {name}: graded from {given['of']} by {given.get('judge', given.get('sheet'))} likewise")
     for corpus in filter(None, corpora.values()):
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")
@@ -121,9 +131,13 @@ def _corpus(name: str, spec: dict, known_ids: dict[str, set[str]], faults: list[
     return None
 
 
-def _query_set(name: str, spec: dict, faults: list[Fault]) -> QuerySet | None:
+def _query_set(name: str, spec: dict, faults: list[Fault], partly: dict[str, QuerySet | None]) -> QuerySet | None:
+    """The query set, or None; one that has faults and was read to its end goes to ``partly``."""
     try:
         return load_query_set(name, spec, Path())
+    except PartlyLoaded as found:
+        faults.extend(found.faults)
+        partly[name] = found.query_set
     except InputFaults as found:
         faults.extend(found.faults)
     return None
@@ -196,11 +210,11 @@ def _judging_faults(
     corpora: dict[str, Corpus | None], query_sets: dict[str, QuerySet | None], specs: dict, judging: dict
 ) -> Iterator[Fault]:
     """Rubrics that cannot be read, and files of scores that name what is not there or break their rubric."""
-    for judge in (judging.get("judges", {})[name] for name in sorted(judging.get("judges", {}))):
+    for name, judge in sorted(judging.get("judges", {}).items()):
         try:
             rubric = read_rubric(Path(judge["rubric"]))
             if "path" in judge:
-                judged = [(corpora.get(corpus), query_sets.get(name)) for corpus, name in _judged(specs, judging)]
+                judged = [(corpora.get(corpus), query_sets.get(of)) for corpus, of in _judged(specs, judging, name)]
                 yield from _score_faults(judge["path"], rubric, judged)
         except InputFaults as found:
             yield from found.faults
@@ -208,9 +222,10 @@ def _judging_faults(
             yield Fault(judge["rubric"], 0, "", str(error.args[0]), error.hint)
 
 
-def _judged(specs: dict, judging: dict) -> list[tuple[str, str]]:
-    """(corpus, query set) for each pool that is judged."""
-    return [(corpus, name) for name in judging.get("query_sets", []) for corpus in sorted(specs[name]["corpora"])]
+def _judged(specs: dict, judging: dict, judge: str = "") -> list[tuple[str, str]]:
+    """(corpus, query set) for each pool that is judged, by ``judge`` where one is named."""
+    names = judged_by(judging, judge) if judge else judging.get("query_sets", [])
+    return [(corpus, name) for name in names for corpus in sorted(specs[name]["corpora"])]
 
 
 def _score_faults(file: str, rubric: Rubric, judged: list[tuple[Corpus | None, QuerySet | None]]) -> Iterator[Fault]:
@@ -244,13 +259,25 @@ def _annotation_faults(
     """What people filled in and cannot be read. Which items a sheet has is known when it is drawn."""
     for sheet in (judging.get("sheets", {})[name] for name in sorted(judging.get("sheets", {}))):
         corpus, query_set = corpora.get(sheet["corpus"]), query_sets.get(sheet.get("query_set", ""))
-        if corpus is not None and query_set is not None and sheet["files"]:
+        grades, faults = _sheet_grades(sheet.get("rubric"))
+        yield from faults
+        if corpus is not None and query_set is not None and sheet["files"] and not faults:
             asked = set(query_set.queries["query_id"])
-            judgeable = Judgeable(corpus.name, query_set.name, None, asked, set(corpus.poems["poem_id"]))
+            judgeable = Judgeable(corpus.name, query_set.name, None, asked, set(corpus.poems["poem_id"]), grades)
             try:
                 read_annotations([(Path(file), file) for file in sheet["files"]], judgeable)
             except InputFaults as found:
                 yield from found.faults
+
+
+def _sheet_grades(rubric: str | None) -> tuple[tuple[int, ...], list[Fault]]:
+    """The scale of a sheet, and what is wrong with its rubric."""
+    try:
+        return sheet_grades(rubric), []
+    except InputFaults as found:
+        return (), list(found.faults)
+    except UserError as error:
+        return (), [Fault(str(rubric), 0, "scale", str(error.args[0]), error.hint)]
 
 
 def _explaining_faults(specs: dict) -> Iterator[Fault]:
@@ -311,7 +338,7 @@ def _paths(args: argparse.Namespace) -> Iterator[Path]:
         if "poetry" in query_set:
             asked = dict(query_set["poetry"])
             yield from files_read(args.corpora[asked.pop("corpus")], Path(), [Setting(**asked)])
-        if "beir" in query_set:
+        if "beir" in query_set and "path" in args.corpora[query_set["beir"]["corpus"]]:
             asked = query_set["beir"]
             yield Path(args.corpora[asked["corpus"]]["path"], "qrels", f"{asked['split']}.tsv")
     for judge in args.judging.get("judges", {}).values():

@@ -19,6 +19,7 @@ from verseir.analyses.inputs import read_judged
 from verseir.analyses.judged import read_duplicates, read_judgements, read_rubrics
 from verseir.analyses.paired import Draws
 from verseir.judging.annotations import ANNOTATIONS
+from verseir.judging.graded_sheets import sheet_grades
 from verseir.judging.misses import strongest, values_of
 from verseir.layout import Run, runs
 from verseir.tables import PER_QUERY, RUN, read_table, write_table
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     duplicates = read_duplicates(args.duplicates)
     judges = read_judgements(args.judgements, read_rubrics(args.judges))
     draws = Draws(args.resamples, args.flips, args.seed)
-    specs = {sheet: _with_system(args.sheets[sheet], args.cross, per_query) for sheet in annotations}
+    specs = {sheet: _with_grades(_with_system(args.sheets[sheet], args.cross, per_query)) for sheet in annotations}
     found = _read_runs(args.results, args.cross, specs)
     agreement = annotator_agreement(annotations, specs, queries, qrels, draws)
     judged = human_judge(annotations, specs, judges, queries, draws)
@@ -70,6 +71,11 @@ def _with_system(spec: dict, cross: dict, per_query: pl.DataFrame) -> dict:
     place = (spec["corpus"], spec["mode"], spec["query_set"])
     systems = spec.get("systems") or [one.system for one in runs(cross) if one[:3] == place]
     return {**spec, "system": strongest(values_of(per_query, *place, spec["measure"]), systems)}
+
+
+def _with_grades(spec: dict) -> dict:
+    """The spec of a sheet, with its scale where that is of a rubric."""
+    return {**spec, "grades": sheet_grades(spec["rubric"])} if "rubric" in spec else spec
 
 
 def _read_runs(results: str, cross: dict, specs: dict[str, dict]) -> dict[Run, pl.DataFrame]:

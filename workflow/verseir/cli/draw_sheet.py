@@ -9,7 +9,9 @@ import polars as pl
 from verseir.atomic import write_text
 from verseir.faults import UserError
 from verseir.formats import count
+from verseir.judging.graded_sheets import part_sheet, question_of, sheet_rubric
 from verseir.judging.misses import misses, strongest, values_of
+from verseir.judging.pool import POOL
 from verseir.judging.sheet_page import Page, read_guidelines, render_page
 from verseir.judging.sheets import (
     KINDS,
@@ -21,10 +23,11 @@ from verseir.judging.sheets import (
     thematic_sheet,
 )
 from verseir.layout import Run, runs
+from verseir.queries.splits import PARTS, SPLIT, of_part
 from verseir.tables import DUPLICATES, PER_QUERY, POEMS, QRELS, QUERIES, RUN, read_table, write_table
 
-#: The options that each kind of sheet needs besides those of both.
-NEEDED = {"thematic": ("depth",), "known-item": ("mode", "measure", "per_query", "qrels")}
+#: The options that each kind of sheet needs besides those of both; ``part``: a thematic one of a part of its set.
+NEEDED = {"thematic": ("depth",), "known-item": ("mode", "measure", "per_query", "qrels"), "part": ("pool", "split")}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", required=True, help="the table to write")
     parser.add_argument("--html", required=True, help="the page to write")
     parser.add_argument("--depth", type=int, help="thematic: places of each run")
+    parser.add_argument("--rubric", help="thematic: whose overall aspect is asked, on its scale; 0 to 2 without it")
+    parser.add_argument("--part", choices=PARTS, help="thematic: all of the pool for the queries in this part")
+    parser.add_argument("--pool", help="--part: the pool")
+    parser.add_argument("--split", help="--part: which query is in which part")
     parser.add_argument("--mode", help="known-item: the indexing mode whose misses are judged")
     parser.add_argument("--measure", help="known-item: a query is missed where this is 0")
     parser.add_argument("--per-query", help="known-item: the values of the measure")
@@ -55,13 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    for name in NEEDED[args.kind]:
+    kind = "part" if args.part else args.kind
+    for name in NEEDED[kind]:
         if getattr(args, name) is None:
-            raise UserError(f"a sheet of kind {args.kind} needs --{name.replace('_', '-')}")
+            raise UserError(f"a sheet of {'a' if args.part else 'kind'} {kind} needs --{name.replace('_', '-')}")
     guidelines = read_guidelines(args.guidelines)
     queries = read_table(args.queries, QUERIES)
     duplicates = read_table(args.duplicates, DUPLICATES)
-    draw = _thematic if args.kind == "thematic" else _known_item
+    draw = {"thematic": _thematic, "known-item": _known_item, "part": _part}[kind]
     sheet, told = draw(args, queries, duplicates)
     shown = shown_items(sheet, queries, read_table(args.poems, POEMS), args.verses)
     page = Page(
@@ -70,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
         f"{count(len(shown), 'item')}, each a query and the first {count(args.verses, 'verse')} of a poem at most, "
         "in an order that means nothing.",
         guidelines,
-        (QUESTIONS[args.kind],),
+        (question_of(sheet_rubric(args.rubric)) if args.rubric else QUESTIONS[args.kind],),
         shown,
     )
     write_table(sheet, args.items, SHEET)
@@ -85,6 +93,13 @@ def _thematic(args: argparse.Namespace, queries: pl.DataFrame, duplicates: pl.Da
     sheet = thematic_sheet(frames, duplicates, queries, args.corpus, args.query_set, args.depth, args.n, args.seed)
     n_queries = count(sheet["query_id"].n_unique(), "query", "queries")
     return sheet, f"{n_queries} from the first {args.depth} of {count(len(chosen), 'run')}"
+
+
+def _part(args: argparse.Namespace, queries: pl.DataFrame, _: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    asked = of_part(read_table(args.split, SPLIT), args.part)
+    sheet = part_sheet(read_table(args.pool, POOL), asked, args.corpus, args.query_set, args.seed)
+    n_queries = count(sheet["query_id"].n_unique(), "query", "queries")
+    return sheet, f"{n_queries}: the pool of the {len(asked)} that are {args.part} among {len(queries)}"
 
 
 def _known_item(args: argparse.Namespace, queries: pl.DataFrame, duplicates: pl.DataFrame) -> tuple[pl.DataFrame, str]:

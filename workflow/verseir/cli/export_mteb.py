@@ -16,6 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-set", required=True, help="name of the query set")
     parser.add_argument("--corpus-spec", required=True, type=json.loads, help="JSON: the corpus")
     parser.add_argument("--query-spec", required=True, type=json.loads, help="JSON: the query set")
+    parser.add_argument("--modes", type=json.loads, default={}, help="JSON: mode of the corpus -> its fields")
+    parser.add_argument("--keep", type=json.loads, default={}, help="JSON: mode -> which poems alone it indexes")
     parser.add_argument("--poems", required=True)
     parser.add_argument("--queries", required=True)
     parser.add_argument("--qrels", required=True)
@@ -24,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     names = (args.study, args.corpus, args.query_set)
-    origin = Origin(*names, args.corpus_spec, args.query_spec, args.title, args.about)
+    origin = Origin(*names, args.corpus_spec, args.query_spec, args.title, args.about, args.modes, args.keep)
     poems, queries, qrels = (
         read_table(args.poems, POEMS),
         read_table(args.queries, QUERIES),

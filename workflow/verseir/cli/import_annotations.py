@@ -7,6 +7,7 @@ import polars as pl
 
 from verseir.formats import count
 from verseir.judging.annotations import ANNOTATIONS, Judgeable, read_annotations
+from verseir.judging.graded_sheets import sheet_grades
 from verseir.judging.sheets import SHEET
 from verseir.tables import POEMS, QUERIES, read_table, write_table
 
@@ -18,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", required=True, nargs="+", help="its items, and perhaps the pool that they are from")
     parser.add_argument("--queries", required=True)
     parser.add_argument("--poems", required=True)
+    parser.add_argument("--rubric", help="whose scale the grades are on; 0 to 2 without it")
     parser.add_argument("--files", required=True, nargs="+", help="annotation files: CSV, TSV or JSON Lines")
     parser.add_argument("--output", required=True)
 
@@ -25,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     items = pl.concat([read_table(path, SHEET) for path in args.items]).unique("item_id", keep="first")
     queries, poems = read_table(args.queries, QUERIES), read_table(args.poems, POEMS)
-    judgeable = Judgeable(args.corpus, args.query_set, items, set(queries["query_id"]), set(poems["poem_id"]))
+    known = set(queries["query_id"]), set(poems["poem_id"])
+    judgeable = Judgeable(args.corpus, args.query_set, items, *known, sheet_grades(args.rubric))
     found = read_annotations([(Path(file), file) for file in args.files], judgeable)
     write_table(found.annotations, args.output, ANNOTATIONS)
     print(f"{args.sheet}: {count(len(items), 'item')}; {found}")

@@ -3,12 +3,15 @@
 import argparse
 import json
 
+import polars as pl
+
 from verseir.atomic import write_text
 from verseir.formats import count
+from verseir.judging.consensus import Pooling, consensus_pool
 from verseir.judging.pool import POOL, pool
 from verseir.judging.sheets import csv_text, shown_items
 from verseir.layout import runs
-from verseir.tables import DUPLICATES, POEMS, QUERIES, RUN, read_table, write_table
+from verseir.tables import DUPLICATES, POEMS, QRELS, QUERIES, RUN, read_table, write_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--query-set", required=True)
     parser.add_argument("--duplicates", required=True)
     parser.add_argument("--depth", required=True, type=int, help="ranks of each run that are pooled")
+    parser.add_argument("--pooling", type=json.loads, help="JSON: candidates, depth and consensus, in place of --depth")
+    parser.add_argument("--qrels", nargs="*", default=[], help="what is known to be relevant, for --pooling")
     parser.add_argument("--seed", required=True, type=int)
     parser.add_argument("--queries", required=True)
     parser.add_argument("--poems", required=True)
@@ -28,9 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     pooled = [one for one in runs(args.cross) if (one.corpus, one.query_set) == (args.corpus, args.query_set)]
-    frames = (read_table(one.path(f"{args.results}/runs"), RUN) for one in pooled)
+    frames = ((one.system, read_table(one.path(f"{args.results}/runs"), RUN)) for one in pooled)
     duplicates = read_table(args.duplicates, DUPLICATES)
-    table = pool(frames, duplicates, args.corpus, args.query_set, args.depth, args.seed)
+    place, depth = (args.corpus, args.query_set), args.depth
+    if args.pooling:
+        known = [pl.DataFrame(schema=dict(QRELS.columns)), *(read_table(path, QRELS) for path in args.qrels)]
+        asked = Pooling(**args.pooling)
+        table = consensus_pool(dict(frames), pl.concat(known), duplicates, *place, asked, args.seed)
+        depth = asked.depth
+    else:
+        table = pool((frame for _, frame in frames), duplicates, *place, depth, args.seed)
     shown = shown_items(table, read_table(args.queries, QUERIES), read_table(args.poems, POEMS), args.verses)
     write_table(table, args.output, POOL)
     ids = table.sort("place").select("item_id", "query_id", "poem_id").iter_rows()
@@ -40,5 +52,5 @@ def run(args: argparse.Namespace) -> None:
     spread = f"; {of_query[0]} to {of_query[-1]} a query" if of_query else ""
     print(
         f"{args.corpus}, {args.query_set}: {count(len(table), 'item')} of {count(len(of_query), 'query', 'queries')} "
-        f"from the first {args.depth} of {count(len(pooled), 'run')}{spread}"
+        f"from the first {depth} of {count(len(pooled), 'run')}{spread}"
     )

@@ -1,9 +1,10 @@
 """Adapter ``beir``: the documents of a data set in the format of BEIR (Thakur et al. 2021, arXiv:2104.08663).
 
-``path`` names a folder with ``corpus.jsonl``, one document a line: ``_id``, ``text``, and perhaps ``title`` and
-``metadata``, of which ``language`` alone is kept. Each line of the text is a verse; one without a letter parts stanzas.
-A document without a text is a poem of one verse, its title: BEIR searches both as one. The queries of the folder are
-read by ``verseir.queries.beir``. Files may be packed: ``corpus.jsonl.gz``, where there is no ``corpus.jsonl``.
+``path`` names a folder, or ``hub`` a data set (or a ``folder`` of it), with ``corpus.jsonl``, one document a line:
+``_id``, ``text``, and perhaps ``title`` and ``metadata``, of which ``language`` alone is kept. Each line of the text
+is a verse; one without a letter parts stanzas. A document without a text is a poem of one verse, its title: BEIR
+searches both as one. The queries of the folder are read by ``verseir.queries.beir``. Files may be packed:
+``corpus.jsonl.gz``, where there is no ``corpus.jsonl``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any
 from verseir.corpora.hub import source_file
 from verseir.corpora.layout import pair, split_poem
 from verseir.corpora.model import PartlyRead, Record, Verse
-from verseir.faults import Fault, UserError
+from verseir.corpora.named_files import Source, find_files
+from verseir.faults import Fault, InputFaults, UserError
 from verseir.rows import as_found, json_type
 
 DOCUMENTS = "corpus.jsonl"
@@ -35,7 +37,7 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
 
     Raises:
         PartlyRead: with every fault of the file.
-        UserError: ``spec`` names no folder.
+        UserError: ``spec`` names no folder or data set, or the data set cannot be had.
     """
     path, label = part_of(spec, base, DOCUMENTS)
     faults: list[Fault] = []
@@ -61,15 +63,35 @@ def document_ids(spec: Mapping[str, Any], base: Path) -> set[str]:
 
 
 def part_of(spec: Mapping[str, Any], base: Path, name: str) -> tuple[Path, str]:
-    """The file ``name`` of the folder of ``spec``, or the packed one in its place; and its name in messages.
+    """The file ``name`` of the folder or data set of ``spec``, or the packed one in its place; its name in messages.
 
-    Raises UserError where ``spec`` names no folder.
+    Raises:
+        UserError: ``spec`` names neither, or a file of the hub cannot be had, or is not the one that ``sha256`` pins.
+        InputFaults: the data set of the hub has no such file.
     """
+    if spec.get("hub"):
+        found = hub_part(spec, base, name)
+        return found.path, found.label
     if not spec.get("path"):
-        raise UserError("a corpus with the adapter beir is a folder on this machine", hint="path: data/nfcorpus")
+        raise UserError("a corpus with the adapter beir names neither a folder nor a data set", "path: data/nfcorpus")
     path, label = source_file({"path": spec["path"]}, base, name)
     packed = path.with_name(f"{path.name}.gz")
     return (packed, f"{label}.gz") if packed.is_file() and not path.is_file() else (path, label)
+
+
+def hub_part(spec: Mapping[str, Any], base: Path, name: str) -> Source:
+    """The file ``name`` of the data set of ``spec``, or the packed one; raises what ``part_of`` does."""
+    return find_files(spec, base, (name, f"{name}.gz"), f"the data set called {name}")[0]
+
+
+def hub_names(spec: Mapping[str, Any], base: Path, *names: str) -> list[str]:
+    """The names that the files ``names`` have in the hub's data set; none where a folder is read."""
+    if not spec.get("hub"):
+        return []
+    try:
+        return [hub_part(spec, base, name).name for name in names]
+    except InputFaults:
+        return []
 
 
 def identified(

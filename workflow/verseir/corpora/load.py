@@ -90,6 +90,8 @@ def _unpinned(spec: dict[str, Any], base: Path) -> list[str]:
     names: list[str | None] = [idiolink.DOCUMENTS if spec["adapter"] == "idiolink" else None]
     if spec["adapter"] == "poetrymteb":
         names = list(poetrymteb.hub_names(spec, base))
+    if spec["adapter"] == "beir":
+        names = list(beir.hub_names(spec, base, beir.DOCUMENTS))
     return list(dict.fromkeys(warning for name in names for warning in unpinned(spec, base, name)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,9 @@ LICENCES = frozenset(
     """.split()
 )
 
+#: The fields of a mode that are a poem's own text.
+OWN = {"verse", "title"}
+
 #: How queries came about, by the key of the study that says so.
 _MADE = {
     "path": "Queries and judgements were given to the study as files.",
@@ -32,12 +35,17 @@ _MADE = {
     "beir": "Queries and judgements were imported from a data set in the format of BEIR.",
     "poetry": "Queries and judgements were imported from a multilingual benchmark of poetry.",
     "edit": "The queries are those of the set '{of}', edited by the rule '{rule}'; relevant is what was.",
+    "graded": "The queries are those of the set '{of}', which a judge or people graded for the study.",
 }
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a data set comes from: names and specs of its study, corpus and query set."""
+    """Where a data set comes from: names and specs of its study, corpus and query set.
+
+    ``modes`` are those in which the study indexes the corpus, with their fields; ``keep`` says of some of them which
+    poems alone they index.
+    """
 
     study: str
     corpus: str
@@ -46,6 +54,8 @@ class Origin:
     query_spec: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
     about: str = ""
+    modes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    keep: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -144,9 +154,17 @@ def _how(origin: Origin, contents: Contents) -> str:
         f"The poems were read with the adapter `{source.get('adapter', 'unknown')}`"
         f"{f' from `{place}`' if place else ''}. A document is a poem: a verse is a line, and the hemistichs of a verse"
         " are parted by a space.",
-        next((text.format(**spec[key]) if key == "edit" else text for key, text in _MADE.items() if key in spec), ""),
+        next(
+            (
+                text.format(**spec[key]) if key in ("edit", "graded") else text
+                for key, text in _MADE.items()
+                if key in spec
+            ),
+            "",
+        ),
         "A document is relevant from grade 1 on, and one that no judgement names was not judged.",
     ]
+    lines += _other_modes(origin)
     if spec.get("within"):
         lines.append(
             f"In the study a query is searched only among the documents whose `{spec['within']}` is its own; here the"
@@ -160,6 +178,29 @@ def _how(origin: Origin, contents: Contents) -> str:
     return "\n".join([*filter(None, lines), ""])
 
 
+def _other_modes(origin: Origin) -> list[str]:
+    """What the study indexes otherwise than a search of these documents does: title and verses of all poems."""
+    other = sorted(mode for mode, fields in origin.modes.items() if "verse" not in fields or set(fields) - OWN)
+    fewer = sorted(mode for mode in origin.modes if origin.keep.get(mode))
+    told = []
+    if other:
+        told.append(
+            f"Documents are the poems' own text, whatever the study indexes: its figures in {_named(other)} are of a"
+            f" search of other texts ({'; '.join(f'{mode}: {_fields(origin.modes[mode])}' for mode in other)})."
+        )
+    if fewer:
+        told.append(f"All poems are here: its figures in {_named(fewer)} are of a search of some of them alone.")
+    return told
+
+
+def _named(modes: Sequence[str]) -> str:
+    return ("the mode " if len(modes) == 1 else "the modes ") + ", ".join(f"`{mode}`" for mode in modes)
+
+
+def _fields(fields: Sequence[str]) -> str:
+    return ", ".join(f"explanations of source {field.partition(':')[2]}" if ":" in field else field for field in fields)
+
+
 def _use(origin: Origin) -> str:
     return f"""## Use
 
@@ -169,6 +210,10 @@ from task import {origin.name}  # task.py of this folder
 
 results = mteb.evaluate(mteb.get_model("sentence-transformers/all-MiniLM-L6-v2"), {origin.name}())
 ```
+
+MTEB measures with trec_eval, as the study does, but orders documents with one score by descending id (the study: by
+ascending id), has no MAP without a cutoff (`map_at_1000` is that of a list of 1000), prints five decimals, and leaves
+queries out of its means for which a run lists nothing.
 
 The configs are `corpus`, `queries` and `default` (the judgements), each with the split `{SPLIT}`. The same data set in
 the format of BEIR, with what else is known of poems and queries, is made by the rule `export_beir` of the study.

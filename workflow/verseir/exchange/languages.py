@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 #: ISO 639-1, ISO 639-3 and script of the languages of poetry that a study is likely to have.
@@ -18,8 +19,25 @@ vi vie Latn, zh zho Hani
 _SCRIPT_OF = {
     code: f"{long}-{script}" for short, long, script in map(str.split, _KNOWN.split(",")) for code in (short, long)
 }
+_LONG = {code: name.partition("-")[0] for code, name in _SCRIPT_OF.items()}
+#: In place of a language that is not told (ISO 639-3).
+UNTOLD = "UND"
 #: Of what is in no language that is known here.
 UNDETERMINED = "und-Zyyy"
+
+
+def three_letters(code: str | None) -> str | None:
+    """The code of three capitals (ISO 639-3) of a language: of ``ar``, ``ara`` and ``ar-EG`` it is ``ARA``.
+
+    A code of three Latin letters that is not known here stays. ``UNTOLD`` where there is none; None where ``code`` is
+    no code.
+    """
+    if code is None:
+        return UNTOLD
+    first = re.split("[-_]", code.strip(), maxsplit=1)[0].lower()
+    if first in _LONG:
+        return _LONG[first].upper()
+    return first.upper() if re.fullmatch("[a-z]{3}", first) else None
 
 
 def mteb_languages(codes: Iterable[str | None]) -> list[str]:

@@ -4,6 +4,21 @@
 ``queries`` (_id, text) and ``default`` (query-id, corpus-id, score). No column is added to these: ``mteb`` takes all
 there are into its batches, and stops at a null. What else is known of poems and queries is in the export as BEIR.
 ``task.py`` has the task; as there, a mode that keeps some poems only is not exported.
+
+Values of single queries are equal there to ours to 1e-9 (``tests/golden/test_mteb_measures.py``): nDCG, MAP, recall and
+precision are those of ``pytrec_eval``, gains are grades, grade 1 is relevant, ``Recall@k`` and ``MAP@k`` divide by all
+relevant documents. What ``mteb`` 2.26 does otherwise:
+
+* documents with one score stand by descending id, ours by ascending id: pass ranks in the place of scores. To
+  ``pytrec_eval``, scores are 32-bit numbers, to ``mteb``'s own MRR 64-bit ones: near ties may stand otherwise there;
+* cutoffs are 1, 3, 5, 10, 20, 100 and 1000, and lists have 1000 documents: our ``MAP`` is ``map_at_1000`` if ``depth``
+  is 1000, and MRR is ``mrr_at_1000``, which alone is not rounded to five decimals;
+* a query for which a run has no entry is left out of all means; here it scores 0. A judged query without a relevant
+  document scores 0 in both; here it is a fault of the input;
+* a task may leave out documents with the id of the query (``ignore_identical_ids``) or the first result
+  (``skip_first_result``). Neither is set by default, nor by our tasks, and nothing is left out here;
+* titles are joined to texts by a space. A task searches one corpus for all queries: where ours are searched within a
+  language, scores are comparable only for a run that did so too.
 """
 
 from __future__ import annotations

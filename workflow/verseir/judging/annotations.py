@@ -1,4 +1,4 @@
-"""Judgements from people: files of annotations on a scale from 0 to 2."""
+"""Judgements from people: files of annotations, on a scale from 0 to 2 or on that of a rubric."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from verseir.rows import (
 )
 from verseir.tables import define
 
-#: The scale of all annotations.
+#: The scale of annotations on sheets without a rubric.
 GRADES = (0, 1, 2)
 ANNOTATIONS = define(
     "annotations",
@@ -64,6 +64,8 @@ class Judgeable:
     items: pl.DataFrame | None
     query_ids: Collection[str]
     poem_ids: Collection[str]
+    #: The scale, ascending.
+    grades: tuple[int, ...] = GRADES
 
 
 @dataclass
@@ -143,8 +145,9 @@ def read_annotations(files: Sequence[tuple[Path, str]], judgeable: Judgeable) ->
     """The grades in annotation files (CSV, TSV or JSON Lines), sorted by item and annotator.
 
     A row has ``item_id``, or ``query_id`` and ``poem_id`` (exact ones: a duplicate of the poem is another item);
-    ``grade``, 0 to 2, empty where the annotator could not decide; ``annotator``, which a file of one annotator may
-    leave out, since it is then called after the file; and perhaps ``remark``. Other columns are passed over.
+    ``grade``, a point of the scale, empty where the annotator could not decide; ``annotator``, which a file of one
+    annotator may leave out, since it is then called after the file; and perhaps ``remark``. Other columns are passed
+    over.
 
     Args:
         files: each with what messages call it.
@@ -200,7 +203,7 @@ def _read_file(
     graded = []
     for row in rows:
         fault = _fault_of(label, row, faults)
-        item, grade = known.named_by(row.values, fault), _grade(row.values.get("grade"), fault)
+        item, grade = known.named_by(row.values, fault), _grade(row.values.get("grade"), known.of.grades, fault)
         if not _filled(row.values.get("grade")):
             continue
         who = annotator(row.values.get("annotator") if named else path.stem, fault)
@@ -243,14 +246,14 @@ def _text(value: Any, name: str, fault: _Fault) -> str | None:
     return value.strip()
 
 
-def _grade(value: Any, fault: _Fault) -> int | None:
+def _grade(value: Any, grades: tuple[int, ...], fault: _Fault) -> int | None:
     """A grade; None where the item was left open, and with a fault where it is no grade."""
     if not _filled(value):
         return None
     grade = whole_number(value)
-    if grade in GRADES:
+    if grade in grades:
         return grade
-    problem = f"{as_found(value)}, expected 0, 1 or 2"
+    problem = f"{as_found(value)}, expected {', '.join(map(str, grades[:-1]))} or {grades[-1]}"
     fault("grade", problem, "leave it empty where the annotator could not decide")
     return None
 

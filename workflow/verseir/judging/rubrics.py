@@ -17,6 +17,8 @@ from verseir.yaml_files import read_yaml
 KINDS = ("aboutness", "wording", "overall")
 #: The one aspect of kind ``overall`` has this id, so that judges with different rubrics can be compared on it.
 OVERALL = "overall"
+#: The kind of the aspects about what a poem says, and the name of their mean.
+ABOUTNESS = "aboutness"
 #: Ids that would be taken for something else: the mean of the aspects about what a poem says, and fields of a file of
 #: judgements.
 RESERVED = ("aboutness", "corpus", "query_set", "item_id", "query_id", "poem_id", "status", "scores", "justifications")
@@ -52,6 +54,16 @@ class Rubric:
     def ids(self) -> tuple[str, ...]:
         """The ids of the aspects, in order."""
         return tuple(aspect.id for aspect in self.aspects)
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The ids of the aspects about what a poem says, in order; none in a rubric of one aspect, the overall one."""
+        return tuple(aspect.id for aspect in self.aspects if aspect.kind == ABOUTNESS)
+
+    @property
+    def overall(self) -> Aspect:
+        """The aspect that judges are compared on."""
+        return next(aspect for aspect in self.aspects if aspect.kind == OVERALL)
 
     @property
     def prompt(self) -> str:
@@ -238,8 +250,10 @@ def _check_kinds(aspects: list[Aspect], check: _Check) -> None:
     overall = [number for number, aspect in enumerate(aspects) if aspect.kind == OVERALL]
     if len(overall) != 1:
         check.fault(("aspects",), f"{len(overall)} aspects are of kind overall", "exactly one must be")
-    if not any(aspect.kind == "aboutness" for aspect in aspects):
-        check.fault(("aspects",), "no aspect is of kind aboutness", "at least one must be")
+    # A rubric of one aspect has no parts that could be about what the poem says: the whole is.
+    if len(aspects) > 1 and not any(aspect.kind == ABOUTNESS for aspect in aspects):
+        problem = "no aspect is of kind aboutness"
+        check.fault(("aspects",), problem, "at least one must be, unless the overall one stands alone")
     for number, aspect in enumerate(aspects):
         if (aspect.kind == OVERALL) != (aspect.id == OVERALL) and aspect.kind in KINDS and aspect.id not in ("", "-"):
             problem = f"'{aspect.id}' is of kind {aspect.kind}"

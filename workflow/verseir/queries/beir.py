@@ -18,9 +18,10 @@ import polars as pl
 
 from verseir.corpora.attributes import attributes_of
 from verseir.corpora.beir import QUERIES as FILE
-from verseir.corpora.beir import JsonLines, identified, part_of
+from verseir.corpora.beir import JsonLines, hub_names, identified, part_of
 from verseir.corpora.checks import id_problem
-from verseir.corpora.hub import source_file
+from verseir.corpora.hub import source_file, unpinned
+from verseir.corpora.named_files import find_files
 from verseir.faults import Fault, InputFaults, UserError, closest, shown
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import LARGEST
@@ -33,7 +34,6 @@ HEADER = ("query-id", "corpus-id", "score")
 #: How many rows with one kind of fault are told one by one; the rest are counted.
 _SHOWN = 20
 _NAMED = 5
-_GRADE = f"a score is a whole number from 0 (not relevant) to {LARGEST}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def beir_queries(
         asked: the queries of the data set.
         spec: the query set, with ``beir``: corpus and split; and perhaps ``register``, ``attributes``, ``judged`` and
             ``binary``.
-        home: the spec of the corpus.
+        home: the spec of the corpus, with its folder or data set.
         base: the folder that relative paths start from.
         poem_ids: the poems of the corpus, as it was sampled; None where they are not known.
         known_ids: all documents of the folder; ``poem_ids`` when None.
@@ -118,7 +118,7 @@ def beir_queries(
     known_ids = poem_ids if known_ids is None else known_ids
     faults = list(asked.faults)
     later = spec.get("judged", "now") == "later"
-    judged, label = _read_split(home, base, spec["beir"]["split"], faults)
+    judged, label = _read_split(home, base, spec["beir"]["split"], faults, spec.get("max_grade", LARGEST))
     faults += _reference_faults(judged, label, asked, known_ids)
     if not later:
         faults += _unanswered(judged, label)
@@ -132,9 +132,11 @@ def beir_queries(
     qrels = judged.select("query_id", "poem_id", pl.col("grade").cast(pl.Int32))
     if spec.get("binary"):
         qrels = qrels.with_columns(pl.col("grade").clip(upper_bound=1))
-    warnings: tuple[str, ...] = ()
+    parts = hub_names(home, base, FILE, f"qrels/{spec['beir']['split']}.tsv")
+    warnings = tuple(dict.fromkeys(warning for part in parts for warning in unpinned(home, base, part)))
     if poem_ids is not None and known_ids is not poem_ids:
-        queries, qrels, warnings = _sampled(queries, qrels, poem_ids, later, spec["beir"])
+        queries, qrels, more = _sampled(queries, qrels, poem_ids, later, spec["beir"])
+        warnings += more
     kept = set(queries["query_id"])
     return Drawn(
         QuerySet(
@@ -197,9 +199,20 @@ def _attributes(
     return rows
 
 
-def _read_split(home: Mapping[str, Any], base: Path, split: str, faults: list[Fault]) -> tuple[pl.DataFrame, str]:
+def _read_split(
+    home: Mapping[str, Any], base: Path, split: str, faults: list[Fault], largest: int
+) -> tuple[pl.DataFrame, str]:
     """The sound rows of a split: columns line, query_id, poem_id, grade; and the name of its file."""
-    path, label = source_file({"path": home["path"]}, base, f"qrels/{split}.tsv")
+    name = f"qrels/{split}.tsv"
+    if home.get("hub"):
+        try:
+            source = find_files(home, base, (name,), f"the split '{split}'", "hub.folder")[0]
+        except InputFaults as found:
+            faults += found.faults
+            return _no_rows(), name
+        path, label = source.path, source.label
+    else:
+        path, label = source_file({"path": home["path"]}, base, name)
     if not path.is_file():
         there = closest(split, [file.stem for file in path.parent.glob("*.tsv")])
         faults.append(Fault(label, 0, "split", "there is no such file", there or f"looked for {path}"))
@@ -236,13 +249,15 @@ def _read_split(home: Mapping[str, Any], base: Path, split: str, faults: list[Fa
     for at, name in enumerate(names[:2]):
         empty = rows.filter(pl.col(name) == "")
         _tell(empty, faults, label, HEADER[at], lambda _: "is empty, expected an id", "or take the row out")
-    unsound = rows.filter(pl.col("grade").is_null() | (pl.col("grade") > LARGEST))
+    unsound = rows.filter(pl.col("grade").is_null() | (pl.col("grade") > largest))
     _tell(
         *(unsound, faults, label, "score"),
         lambda row: f"the score of '{row['poem_id']}' for query '{row['query_id']}' is '{shown(row['score'])}'",
-        _GRADE,
+        f"a score is a whole number from 0 (not relevant) to {largest}",
     )
-    sound = rows.filter((pl.col("grade") <= LARGEST) & (pl.col("query_id") != "") & (pl.col("poem_id") != ""))
+    # A score that is none may have been a positive one: its own fault is enough.
+    rows = rows.with_columns(grade=pl.when(pl.col("grade") <= largest).then("grade").otherwise(pl.lit(1, pl.Int64)))
+    sound = rows.filter((pl.col("query_id") != "") & (pl.col("poem_id") != ""))
     if not len(rows) and len(faults) == before:
         faults.append(Fault(label, 0, "", "holds no judgements", "a split needs at least one"))
     return sound.select("line", "query_id", "poem_id", "grade"), label

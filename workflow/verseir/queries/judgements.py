@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from verseir.faults import Fault
 from verseir.rows import Row, json_type, read_delimited, read_json_lines, read_utf8
 
-#: Grades are few; what is larger is another column.
+#: Grades are few; what is larger is another column. A query set may say that its own are fewer: ``max_grade``.
 LARGEST = 1000
-_GRADE = f"a grade is a whole number from 0 (not relevant) to {LARGEST}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,24 @@ class Judgement:
     line: int
 
 
-def relevant_of(query_id: str, row: Row, label: str, faults: list[Fault]) -> list[Judgement]:
+class Judgements(NamedTuple):
+    """Judgements, each pair once. One whose grade is a fault is among them, with grade 1: it may have been positive.
+
+    Where they are not ``complete``, some could not be read, and nothing follows from what is not among them.
+    """
+
+    rows: list[Judgement]
+    complete: bool = True
+
+
+def relevant_of(query_id: str, row: Row, label: str, faults: list[Fault], largest: int = LARGEST) -> Judgements:
     """The judgements in the field ``relevant`` of a query: one poem_id, a list of them, or {poem_id: grade}.
 
-    In a table the cell holds ids parted by blanks. Poems without a grade have grade 1.
+    In a table the cell holds ids parted by blanks. Poems without a grade have grade 1. Grades go to ``largest``.
     """
     value = row.values.get("relevant")
     if value is None:
-        return []
+        return Judgements([])
     if isinstance(value, str):
         pairs = [(poem_id, 1) for poem_id in value.split()]
     elif isinstance(value, list):
@@ -43,34 +52,39 @@ def relevant_of(query_id: str, row: Row, label: str, faults: list[Fault]) -> lis
     else:
         problem = f"is {json_type(value)}, expected poem ids"
         faults.append(Fault(label, row.line, "relevant", problem, '"id", ["id", ...] or {"id": grade, ...}'))
-        return []
-    judgements = []
-    for poem_id, grade in pairs:
-        if judgement := _judgement(query_id, poem_id, grade, label, row.line, "relevant", faults):
-            judgements.append(judgement)
-    return _without_repeats(judgements, "relevant", faults)
+        return Judgements([], complete=False)
+    found = [_judgement(query_id, *pair, label, row.line, "relevant", faults, largest) for pair in pairs]
+    judgements = [judgement for judgement in found if judgement is not None]
+    return Judgements(_without_repeats(judgements, "relevant", faults), len(judgements) == len(found))
 
 
 def read_qrels(
-    path: Path, label: str, query_ids: Collection[str], faults: list[Fault], all_rows: bool = True
-) -> list[Judgement]:
+    path: Path,
+    label: str,
+    query_ids: Collection[str],
+    faults: list[Fault],
+    all_rows: bool = True,
+    largest: int = LARGEST,
+) -> Judgements:
     """The judgements in a file.
 
     ``.csv``, ``.tsv`` and ``.jsonl`` have columns ``query_id``, ``poem_id``, ``grade``; any other file is in the
     format of TREC: query_id, iteration, poem_id, grade (or without the iteration) parted by blanks, and no header.
-    Rows of unknown queries are faults, or passed over when ``all_rows`` is False.
+    Rows of unknown queries are faults, or passed over when ``all_rows`` is False. Grades go to ``largest``.
     """
+    before = len(faults)
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".jsonl"):
         rows = (read_json_lines if suffix == ".jsonl" else read_delimited)(path, label, faults)
     else:
         rows = _trec_rows(path, label, faults)
-    judgements = []
+    judgements, complete = [], len(faults) == before
     for row in rows:
         missing = [name for name in ("query_id", "poem_id", "grade") if row.values.get(name) in (None, "")]
         for name in missing:
             faults.append(Fault(label, row.line, name, "is missing", "columns: query_id, poem_id, grade"))
         if missing:
+            complete = False
             continue
         query_id = str(row.values["query_id"])
         if query_id not in query_ids:
@@ -78,10 +92,12 @@ def read_qrels(
                 problem = f"no query of the set is called '{query_id}'"
                 faults.append(Fault(label, row.line, "query_id", problem, "check the id, or take the row out"))
             continue
-        grade = row.values["grade"]
-        if judgement := _judgement(query_id, row.values["poem_id"], grade, label, row.line, "grade", faults):
+        pair = row.values["poem_id"], row.values["grade"]
+        if judgement := _judgement(query_id, *pair, label, row.line, "grade", faults, largest):
             judgements.append(judgement)
-    return _without_repeats(judgements, "poem_id", faults)
+        else:
+            complete = False
+    return Judgements(_without_repeats(judgements, "poem_id", faults), complete)
 
 
 def _trec_rows(path: Path, label: str, faults: list[Fault]) -> list[Row]:
@@ -97,7 +113,7 @@ def _trec_rows(path: Path, label: str, faults: list[Fault]) -> list[Row]:
 
 
 def _judgement(
-    query_id: str, poem_id: Any, grade: Any, label: str, line: int, name: str, faults: list[Fault]
+    query_id: str, poem_id: Any, grade: Any, label: str, line: int, name: str, faults: list[Fault], largest: int
 ) -> Judgement | None:
     if not isinstance(poem_id, str) or not poem_id:
         problem = f"holds {json_type(poem_id) if poem_id != '' else 'an empty id'}, expected the id of a poem"
@@ -105,9 +121,10 @@ def _judgement(
         return None
     if isinstance(grade, str) and grade.strip().isascii() and grade.strip().isdigit() and len(grade.strip()) < 10:
         grade = int(grade)
-    if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= LARGEST:
-        faults.append(Fault(label, line, name, f"the grade of poem '{poem_id}' is {grade!r}", _GRADE))
-        return None
+    if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= largest:
+        hint = f"a grade is a whole number from 0 (not relevant) to {largest}"
+        faults.append(Fault(label, line, name, f"the grade of poem '{poem_id}' is {grade!r}", hint))
+        grade = 1
     return Judgement(query_id, poem_id, grade, label, line)
 
 

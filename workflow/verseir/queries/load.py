@@ -14,7 +14,7 @@ from verseir.corpora.attributes import absent_columns, attributes_of, first_brea
 from verseir.corpora.checks import id_problem
 from verseir.faults import Fault, InputFaults, UserError, closest
 from verseir.orders import REGISTERS
-from verseir.queries.judgements import Judgement, read_qrels, relevant_of
+from verseir.queries.judgements import LARGEST, Judgement, read_qrels, relevant_of
 from verseir.rows import FORBIDDEN, Row, first_forbidden, json_type, read_rows, rename
 from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES
 
@@ -47,6 +47,18 @@ class QuerySet:
     attributes: pl.DataFrame = field(default_factory=query_attributes, repr=False)
 
 
+class PartlyLoaded(InputFaults):
+    """The faults of a query set.
+
+    ``query_set`` is what was read of it, so that what the corpora tell of it is told together with them; None where
+    some of it could not be read, and nothing follows from what it lacks.
+    """
+
+    def __init__(self, faults: list[Fault], query_set: QuerySet | None):
+        super().__init__(faults)
+        self.query_set = query_set
+
+
 def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     """The query set that ``spec`` describes; relative paths in it start from ``base``.
 
@@ -57,7 +69,10 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     ``columns`` renames fields (ours to the file's); ``filter`` {field: value} takes only the rows that have these
     values; ``binary`` makes every grade above 0 a 1.
 
-    Raises InputFaults with all faults at once. What only the corpora can tell is left to ``cross_check``.
+    ``max_grade`` is the largest grade that they have. What only the corpora can tell is left to ``cross_check``.
+
+    Raises:
+        PartlyLoaded: with all faults at once.
     """
     base = Path(base)
     label = str(spec["path"])
@@ -76,33 +91,39 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     queries: dict[str, dict[str, Any]] = {}
     places: dict[str, tuple[str, int]] = {}
     judgements: list[Judgement] = []
+    largest, complete = spec.get("max_grade", LARGEST), not faults
     attributes: list[tuple[str, str, str]] = []
     for row in rows:
+        before = len(faults)
         query = _query(row, spec.get("register"), label, faults)
+        complete = complete and len(faults) == before
         if query is None:
             continue
         query_id = query["query_id"]
         if query_id in queries:
             problem = f"duplicate id '{query_id}', first on line {places[query_id][1]}"
             faults.append(Fault(label, row.line, "query_id", problem, "give each query of a set an id of its own"))
+            complete = False
             continue
         queries[query_id] = query | {"query_set": name}
         places[query_id] = (label, row.line)
         attributes += [(query_id, *pair) for pair in _attributes(row, kept, label, faults).items()]
-        judgements += relevant_of(query_id, row, label, faults)
+        relevant = relevant_of(query_id, row, label, faults, largest)
+        judgements += relevant.rows
+        complete = complete and relevant.complete
     if spec.get("qrels"):
         if judgements:
             problem = f"has relevant poems, and so has the file {spec['qrels']}"
             faults.append(Fault(label, judgements[0].line, "relevant", problem, "keep one: the field or the file"))
-        judgements += read_qrels(
-            base / spec["qrels"], str(spec["qrels"]), places, faults, all_rows=not spec.get("filter")
+        read = read_qrels(
+            base / spec["qrels"], str(spec["qrels"]), places, faults, all_rows=not spec.get("filter"), largest=largest
         )
+        judgements += read.rows
+        complete = complete and read.complete
     if not rows and not faults:
         faults.append(Fault(label, 0, "", "holds no queries", "a query set needs at least one"))
-    if faults:
-        raise InputFaults(faults)
     binary = bool(spec.get("binary"))
-    return QuerySet(
+    loaded = QuerySet(
         name,
         pl.DataFrame(list(queries.values()), schema=dict(QUERIES.columns)).sort("query_id"),
         pl.DataFrame(
@@ -116,6 +137,9 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
         {(j.query_id, j.poem_id): (j.file, j.line) for j in judgements},
         query_attributes(attributes),
     )
+    if faults:
+        raise PartlyLoaded(faults, loaded if complete and rows else None)
+    return loaded
 
 
 def _attributes(row: Row, names: list[str], label: str, faults: list[Fault]) -> dict[str, str]:

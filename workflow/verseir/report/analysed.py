@@ -18,8 +18,12 @@ from verseir.analyses.edited import EDIT_LENGTHS, EDITS
 from verseir.analyses.equivalence import EQUIVALENCE
 from verseir.analyses.era_trend import ERA_TREND
 from verseir.analyses.explanation_audit import EXPLANATION_AUDIT
+from verseir.analyses.found_by_language import FOUND_BY_LANGUAGE
+from verseir.analyses.found_by_wording import FOUND_BY_WORDING
+from verseir.analyses.found_model import FOUND_MODEL
 from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBSETS
 from verseir.analyses.gold_poems import GOLD_POEMS
+from verseir.analyses.graded_settings import GRADED_SETTINGS
 from verseir.analyses.idiom_data import IDIOM_DATA
 from verseir.analyses.idiom_overlap import IDIOM_OVERLAP
 from verseir.analyses.judge_agreement import JUDGE_AGREEMENT, JUDGE_ORDERS
@@ -33,23 +37,41 @@ from verseir.analyses.published import PUBLISHED
 from verseir.analyses.quotation import QUOTATION, QUOTATION_PAIRS, QUOTATION_SLOPES
 from verseir.analyses.quoted_spans import QUOTED_SPANS, SPAN_SUCCESS
 from verseir.analyses.settings import SETTING_CONTRASTS
+from verseir.analyses.shared_wording import SHARED_WORDING
 from verseir.analyses.strata import STRATA
 from verseir.analyses.string_match import STRING_MATCH
 from verseir.analyses.subjects import SUBJECTS
 from verseir.analyses.thematic_scores import POOL_COVERAGE, THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.analyses.variance_shares import VARIANCE_SHARES
 from verseir.judging.judgements import JUDGING
+from verseir.judging.labels import LABELS
 from verseir.kept import same_poems
-from verseir.report import checks, deployment, evidence, idiom_settings, idioms, kinds, settings, thematic, wording
+from verseir.report import (
+    checks,
+    deployment,
+    evidence,
+    graded,
+    idiom_settings,
+    idioms,
+    kinds,
+    labels,
+    languages,
+    settings,
+    thematic,
+    wording,
+)
 from verseir.report.panel import Panel
 from verseir.report.reading import read_shown
 from verseir.report.spoken import (
     analysed_measures,
     compares_settings,
+    graded_only,
     has_strata,
     idiom_sets,
     idioms_only,
     repeating,
+    setting_sets,
+    shared_sets,
     signals,
 )
 from verseir.report.wording import Scope
@@ -146,6 +168,12 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         wanted += (STRATA,)
     if compares_settings(study):
         wanted += (SETTING_CONTRASTS,)
+    if shared_sets(study):
+        wanted += (SHARED_WORDING, FOUND_BY_LANGUAGE, FOUND_BY_WORDING, FOUND_MODEL)
+    if setting_sets(study):
+        wanted += (GRADED_SETTINGS,)
+    if any("graded" in spec for spec in study["query_sets"].values()):
+        wanted += (LABELS,)
     hidden = repeating(study, systems)
     tables = {table.name: read_shown(folder, table, hidden) for table in wanted}
     about_poems = not idioms_only(study)
@@ -170,8 +198,11 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
     found = [
         *(_idioms(tables, scope, about_idioms) if about_idioms else []),
         settings.settings(tables, scope, about_idioms),
+        graded.graded(tables, scope, study["query_sets"]),
         kinds.kinds(tables, scope, about_idioms),
         wording.spectrum(tables, scope),
+        languages.languages(tables, scope),
+        labels.labels(tables),
         wording.quotation(tables, scope),
         wording.edits(tables, scope),
         evidence.mechanism(tables, scope),
@@ -186,8 +217,10 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         checks.checks(tables, scope),
         deployment.published(tables),
     ]
-    silent = () if about_poems else ABOUT_POEMS
+    silent = () if about_poems and not graded_only(study) else ABOUT_POEMS
     panels = [panel for panel in found if panel is not None and (panel.grids or panel.id not in silent)]
+    if graded_only(study):  # the words of a preset are no words of its queries' language
+        panels = [panel for panel in panels if panel.id != "wording"]
     rebuilt = study["analyses"].get("published", {}).get("rebuilt", False)
     return sorted(panels, key=lambda panel: rebuilt and panel.id != "published")  # a stable sort
 

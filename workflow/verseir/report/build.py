@@ -18,15 +18,18 @@ from verseir.report.analysed import panels
 from verseir.report.effects import Cells
 from verseir.report.few import few_clusters
 from verseir.report.figure import inline_svg
+from verseir.report.graded import settings_briefs
 from verseir.report.markup import Words, is_arabic
 from verseir.report.methods import methods
 from verseir.report.reading import read_shown
 from verseir.report.spoken import (
     compares_settings,
+    graded_only,
     idioms_only,
     main_measures,
     repeating,
     set_order,
+    setting_sets,
     shown_sets,
     signals,
     synthetic_sets,
@@ -94,7 +97,8 @@ def report_context(
     measures, synthetic, order = main_measures(study), synthetic_sets(study), set_order(study)
     found = standings(leaderboard.filter(known), contrasts, study)
     cells = effects.register_cells(tables["registers"], measures, synthetic)
-    led, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds)
+    of_registers = not (idioms_only(study) or graded_only(study))
+    led, by_corpus = _leads(found, measures), _register_findings(cells, study, kinds) if of_registers else []
     names = {
         *leaderboard["system"],
         *manifest["systems"],
@@ -108,7 +112,7 @@ def report_context(
     return {
         "names": sorted(names),
         "brief": leads.unmeasured_briefs(leaderboard.filter(~known & ~pl.col("query_set").is_in(_judged(study))))
-        + _brief(found, measures, by_corpus, synthetic)
+        + _brief(found, measures, by_corpus, synthetic, setting_sets(study))
         + [sentence for panel in analysed for sentence in panel["brief"]],
         "title": study.get("title") or study["study"],
         "rebuilt": study["analyses"].get("published", {}).get("rebuilt", False),
@@ -117,6 +121,7 @@ def report_context(
         "study": study,
         "manifest": manifest,
         "about_idioms": idioms_only(study),
+        "of_registers": of_registers,
         "text": "document" if idioms_only(study) else "poem",
         "fused": "fusion" in kinds.values(),
         "manifest_json": json.dumps(manifest, ensure_ascii=False, indent=2),
@@ -217,10 +222,13 @@ def _brief(
     measures: Mapping[str, str],
     by_corpus: Sequence[Mapping[str, Any]],
     synthetic: Sequence[str],
+    splits: Mapping[str, str | None],
 ) -> list[str]:
-    """The findings in a few sentences."""
+    """The findings in a few sentences: those of the settings of a benchmark, with their ``splits``, together."""
     several, alone = _by_place(found, measures)
-    told = [leads.lead_brief(some, some[0].query_set in synthetic) for some in several]
+    told = settings_briefs([standing for some in several for standing in some], splits)
+    several = [some for some in several if some[0].query_set not in splits]
+    told += [leads.lead_brief(some, some[0].query_set in synthetic) for some in several]
     told += [leads.alone_brief(alone)] if alone else []
     for place in by_corpus:
         told += sentences.effect_briefs(place["corpus"], place["wording"], place["explanations"])

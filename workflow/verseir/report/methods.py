@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from verseir.formats import listing
-from verseir.report.spoken import idiom_sets, idioms_only, repeating
+from verseir.report.graded import averaged, measured_grades, ranked_within
+from verseir.report.spoken import graded_only, idiom_sets, idioms_only, repeating
 
 #: Packages that a reader asks for first; all are in the manifest.
 NAMED = ("bm25s", "numpy", "polars", "scipy", "statsmodels", "sentence-transformers", "torch", "ir_measures")
@@ -20,6 +21,8 @@ PAPER = (
 )
 
 
+#: A window of so many verses holds any poem.
+WHOLE = 10_000
 MODELS = (
     "Success (the analysed recall above 0) is modelled by logistic regression on shared words, system and their "
     "interaction, "
@@ -66,23 +69,44 @@ EFFECTS = (
 def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> list[tuple[str, str]]:
     """(heading, sentences) in the order of the work."""
     study, about_poems = manifest["study"], not idioms_only(manifest["study"])
+    of_wording = about_poems and not graded_only(study)
     tested = [tables[name] for name in ("contrasts", "setting_contrasts") if name in tables]
     found = [
         ("Systems", _repeating(study, manifest["systems"])),
-        ("Indexing and ranking", _ranking(study, about_poems)),
+        ("Indexing and ranking", _joined(_ranking(study, about_poems), ranked_within(study))),
         ("Parameters", _tuned(study, manifest["systems"])),
-        ("Measures and intervals", _measures(study, "poem" if about_poems else "idiom")),
+        (
+            "Measures and intervals",
+            _joined(_measures(study, "poem" if about_poems else "idiom"), measured_grades(study), averaged(study)),
+        ),
         ("Tests", _tests(study, tested, "poem" if about_poems else "idiom")),
-        ("Shared wording and edits", _wording(study) if about_poems else ""),
+        ("Shared wording and edits", _wording(study) if of_wording else ""),
         ("What results depend on", _dependence(study) if about_poems else ""),
         ("Idioms", IDIOMS if idiom_sets(study) else ""),
-        ("Models", MODELS if about_poems else ""),
+        ("Models", MODELS if of_wording else ""),
         ("Judges and people", _judging(study)),
-        ("What is called what", SEPARATED + (f" {EFFECTS}" if about_poems else "")),
-        ("The paper", PAPER if about_poems else ""),
+        ("What is called what", SEPARATED + (f" {EFFECTS}" if of_wording else "")),
+        ("The paper", PAPER if of_wording else ""),
         ("Versions", _versions(manifest)),
     ]
     return [(heading, text) for heading, text in found if text]
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(filter(None, parts))
+
+
+def _pooled(asked: Mapping[str, Any]) -> str:
+    """What goes into the pool of a query, by the part ``judging`` of the study."""
+    pooling = asked.get("pooling")
+    if not pooling:
+        return f"The first {asked['depth']} poems of every list go into one pool for each thematic query"
+    return (
+        f"The pool of a thematic query holds {pooling['candidates']} poems at most: those that are known to be "
+        f"relevant; of the other places {100 * pooling['consensus']:.0f}% for the poems that most of "
+        f"{', '.join(pooling['systems'])} rank among their first {pooling['depth']} (mode {pooling['mode']}), and the "
+        "rest, system by system, for those that fewest do"
+    )
 
 
 def _judging(study: Mapping[str, Any]) -> str:
@@ -90,10 +114,10 @@ def _judging(study: Mapping[str, Any]) -> str:
     if not asked:
         return ""
     return (
-        f"The first {asked['depth']} poems of every list go into one pool for each thematic query; poems that repeat "
-        "each other are one item, and the order tells nothing. A judge reads the query and the first "
-        f"{asked['verses']} verses. A system's value for a query is the mean score of its first {asked['depth']} poems "
-        "without those that were not judged (condensed lists; Sakai, 2007); an empty place has the lowest grade. "
+        f"{_pooled(asked)}; poems that repeat each other are one item, and the order tells nothing. A judge reads the "
+        f"query and the first {asked['verses']} verses. A system's value for a query is the mean score of its "
+        f"first {asked['depth']} poems without those that were not judged (condensed lists; Sakai, 2007); an empty "
+        "place has the lowest grade. "
         "Agreement is Spearman's ρ, kappa with quadratic weights over the whole scale (Cohen, 1968), and the share "
         "within one point; intervals resample whole queries (percentile bootstrap; of shares, BCa). Two orders of "
         "systems are compared by Kendall's τ-b with a percentile interval over resampled queries. Where the poem that "
@@ -140,10 +164,15 @@ def _ranking(study: Mapping[str, Any], about_poems: bool) -> str:
             "shares no term with the query."
         )
     size, stride = study["chunks"]["verses"], study["chunks"]["stride"]
-    return (
+    windows = (
         f"A poem is indexed in windows of {size} consecutive verse{'s' if size > 1 else ''}, one every "
         f"{f'{stride} verses' if stride > 1 else 'verse'}; a shorter poem is one window. A poem’s score is the highest "
-        "of its windows. Poems are ordered by score (float32), highest first, and poems with the same score by their "
+        "of its windows. "
+    )
+    if size >= WHOLE:
+        windows = "A poem is indexed whole, of which an encoder reads as much as it can (see what the encoders saw). "
+    return (
+        f"{windows}Poems are ordered by score (float32), highest first, and poems with the same score by their "
         "identifier, bytewise. Dense search is exact: no approximate index is used. Lists hold "
         f"{study['depth']:,} poems. "
         "BM25 (Robertson and Zaragoza, 2009) does not retrieve a poem that shares no term with the query. Fusion is by "

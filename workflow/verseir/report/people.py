@@ -11,12 +11,14 @@ from verseir.analyses.annotators import MEAN
 from verseir.formats import count, interval, number, p_phrase, percent, signed
 from verseir.judging.rubrics import OVERALL
 from verseir.report.panel import why_not
-from verseir.report.remarks import NAMED, against, ends, remark
+from verseir.report.remarks import NAMED, against, ends, remark, spoken
 from verseir.report.wording import Tables, places_of
 
 
 def found(tables: Tables, main: str | None) -> list[str]:
-    """How far annotators agree, with each other and with the judge ``main``, what they prefer, and what they accept.
+    """How far annotators agree, with each other and with a judge, what they prefer, and what they accept.
+
+    The judge is ``main``, or the first by name where that has not judged what is on a sheet.
 
     Where several annotated a sheet, what they prefer and accept is told of all together; the tables hold each.
     """
@@ -26,7 +28,7 @@ def found(tables: Tables, main: str | None) -> list[str]:
     for (sheet,), pairs in places_of(agreement, "sheet"):
         told = [_agreed(row) for row in pairs.iter_rows(named=True)]
         sentences += told if len(told) <= NAMED else [_all_agreed(pairs, sheet)]
-    by_main = human.filter(pl.col("judge") == pl.lit(main, pl.String), pl.col("aspect") == OVERALL)
+    by_main = spoken(human.filter(pl.col("aspect") == OVERALL), main, "sheet")
     sentences += [_with_judge(row) for row in _together(by_main).iter_rows(named=True)]
     for _, rows in places_of(_together(contrasts), "sheet", "mode", "a"):
         sentences += _preferred(rows, contrasts)

@@ -9,7 +9,8 @@ import polars as pl
 
 from verseir.formats import count, listing
 from verseir.orders import mode_order
-from verseir.report.spoken import idioms_only, set_order, synthetic_sets
+from verseir.report.graded import judged_elsewhere, searched_within
+from verseir.report.spoken import graded_only, idioms_only, set_order, synthetic_sets
 
 
 def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -37,6 +38,7 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
         f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
         f"Indexed: {listing([_mode(name, study) for name in modes])}.",
     ]
+    told += [*judged_elsewhere(study), *searched_within(study)]
     base = study["analyses"]["base_mode"]
     bare = sorted(name for name, corpus in study["corpora"].items() if base not in corpus.get("modes", [base]))
     if bare:
@@ -68,6 +70,11 @@ def _question(who: str, study: Mapping[str, Any]) -> str:
         return (
             f"How well {who} find texts that mean what a query means by an idiom, and how far is that more than "
             "finding its words?"
+        )
+    if graded_only(study):
+        return (
+            f"How well {who} find the poems that were judged to answer a query, and how far does that depend on what "
+            "is asked, and among which poems it is searched?"
         )
     return (
         f"How well {who} find poems, and how far does the answer depend on what the query remembers of the poem’s "

@@ -8,10 +8,18 @@ from typing import Any
 import polars as pl
 
 from verseir.formats import count, interval, known, listing
+from verseir.labelling import speaking
 from verseir.report.panel import why_not
 
 #: How many things of a kind get a sentence each before one sentence sums them up and refers to the table.
 NAMED = 3
+
+
+def spoken(frame: pl.DataFrame, main: str | None, *keys: str) -> pl.DataFrame:
+    """Of each part of ``frame`` with equal ``keys``, the rows of the judge that is spoken of (see ``speaking``)."""
+    parts = frame.partition_by(list(keys), maintain_order=True)
+    own = [part.filter(pl.col("judge") == speaking(part["judge"].unique(), main)) for part in parts]
+    return pl.concat(own) if own else frame
 
 
 def ends(row: Mapping[str, Any], low: str, high: str, sign: bool = False) -> str:

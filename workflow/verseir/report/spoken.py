@@ -99,3 +99,40 @@ def compares_settings(study: Mapping[str, Any]) -> bool:
 def has_strata(study: Mapping[str, Any]) -> bool:
     """Whether means are given by attributes of queries."""
     return any(spec.get("strata") and spec["corpora"] for spec in study["query_sets"].values())
+
+
+def graded_only(study: Mapping[str, Any]) -> bool:
+    """Whether all queries that are searched for are those of benchmarks of poetry: none has a register but thematic,
+    and what they share with poems in other languages are not words."""
+    searched = [spec for spec in study["query_sets"].values() if spec["corpora"]]
+    return bool(searched) and all("poetry" in spec for spec in searched)
+
+
+def setting_sets(study: Mapping[str, Any]) -> dict[str, str | None]:
+    """The searched query sets whose settings are compared: those that say more of a query than its text; of each the
+    split that it is, or None. None where there is one such set alone, or where all are of idioms."""
+    splits: dict[str, str | None] = {}
+    for name, spec in sorted(study["query_sets"].items()):
+        # Queries that were graded for the study have the attributes of the set that they are of.
+        asked = study["query_sets"].get(spec.get("graded", {}).get("of"), spec)
+        if spec["corpora"] and "idioms" not in asked and ("poetry" in asked or asked.get("attributes")):
+            source: Mapping[str, Any] = next((spec[key] for key in ("graded", "poetry", "beir") if key in spec), {})
+            splits[name] = source.get("part", source.get("split"))
+    return splits if len(splits) > 1 else {}
+
+
+def shared_sets(study: Mapping[str, Any]) -> list[str]:
+    """Names of the searched query sets whose queries ask for many poems and are judged now, sorted: what such a query
+    shares with each judged poem is measured."""
+    return sorted(
+        name
+        for name, spec in study["query_sets"].items()
+        if spec.get("purpose") == "thematic" and spec.get("judged", "now") == "now" and spec["corpora"]
+    )
+
+
+def shared_mode(study: Mapping[str, Any], corpus: str) -> str:
+    """The mode whose text queries are compared with: the base mode, or the first of a corpus that has not got it."""
+    modes = sorted(study["corpora"][corpus].get("modes", study["modes"]))
+    base = study["analyses"]["base_mode"]
+    return base if base in modes else modes[0]

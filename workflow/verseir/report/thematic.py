@@ -25,13 +25,14 @@ from verseir.report.panel import (
     whole,
     why_not,
 )
-from verseir.report.remarks import NAMED, against, ends, remark
+from verseir.report.remarks import NAMED, against, ends, remark, spoken
 from verseir.report.sections import Cell
 from verseir.report.wording import Scope, Tables, places_of
 
 OVERALL, ABOUTNESS = "overall", "aboutness"
 #: The order in which kinds of aspects are read.
 KINDS = {"overall": 0, "aboutness": 1, "wording": 2}
+PLACE = ("query_set", "corpus")
 #: What becomes of items that a judge does not score.
 LOST = ("refused", "malformed", "unjudged")
 
@@ -42,15 +43,16 @@ def judged(tables: Tables, scope: Scope, main: str | None) -> Panel:
     frame = tables["thematic_means"].filter(pl.col("mode") == scope.base_mode)
     if main is None or frame.is_empty():
         return empty("judged", title, "no judge has judged results of this study", names)
-    own = frame.filter(pl.col("judge") == main)
+    own = spoken(frame, main, "corpus", "query_set")
     contrasts = tables["thematic_contrasts"].filter(pl.col("mode") == scope.base_mode)
     sentences = []
     for (corpus, query_set), part in places_of(own, "corpus", "query_set"):
         sentences += _standing(part, corpus, query_set, scope)
-        here = (pl.col("corpus") == corpus, pl.col("query_set") == query_set)
-        tested = contrasts.filter(*here, pl.col("judge") == main, pl.col("aspect") == OVERALL)
-        sentences += [f"{main}, {against(rows, lexical, ' overall')}." for (lexical,), rows in places_of(tested, "a")]
-    table = _aspect_grid(own, f"Mean score of what each system puts first, by aspect ({main}, {scope.base_mode})")
+        judge, here = part["judge"][0], (pl.col("corpus") == corpus, pl.col("query_set") == query_set)
+        tested = contrasts.filter(*here, pl.col("judge") == judge, pl.col("aspect") == OVERALL)
+        sentences += [f"{judge}, {against(rows, lexical, ' overall')}." for (lexical,), rows in places_of(tested, "a")]
+    by = listing(sorted(own["judge"].unique()))
+    table = _aspect_grid(own, f"Mean score of what each system puts first, by aspect ({by}, {scope.base_mode})")
     everywhere = tables["thematic_means"].filter(pl.col("aspect") == OVERALL)
     others = grid(
         ordered(everywhere, "corpus", "query_set", "judge", "mode", "rank"),
@@ -163,7 +165,8 @@ def _aspect_grid(own: pl.DataFrame, caption: str) -> Grid:
     for keys, part in places_of(own, "corpus", "query_set", "system"):
         by_aspect = {row["aspect"]: row for row in part.to_dicts()}
         rank = by_aspect.get(OVERALL, {}).get("rank")
-        rows.append({"corpus": keys[0], "query_set": keys[1], "system": keys[2], "by": by_aspect, "rank": rank})
+        named = dict(zip(("corpus", "query_set", "system"), keys, strict=True))
+        rows.append(named | {"judge": part["judge"][0], "by": by_aspect, "rank": rank})
     rows.sort(key=lambda row: (row["corpus"], row["query_set"], row["rank"] is None, row["rank"] or 0, row["system"]))
 
     def column(aspect: str) -> Column:
@@ -183,7 +186,7 @@ def _aspect_grid(own: pl.DataFrame, caption: str) -> Grid:
         empty = f"{percent(found['empty_at_k'])} empty" if found["empty_at_k"] else "all places"
         return Cell(number(found["mean_shown"], 2), found["mean_shown"], empty)
 
-    columns = [text("system", "System"), *places(own, "corpus", "query_set"), *map(column, aspects)]
+    columns = [text("system", "System"), *places(own, "corpus", "query_set", "judge"), *map(column, aspects)]
     columns.insert(-len(aspects) + 1 or len(columns), Column("Overall, of what is shown", filled))
     return grid(rows, caption, columns)
 
@@ -195,17 +198,17 @@ def judges(tables: Tables, scope: Scope, main: str | None) -> Panel:
     if asked.is_empty():
         return empty("judges", title, "no judge has judged results of this study", names)
     sentences = _all_asked(asked, main)
-    judge = pl.lit(main, pl.String)
-    with_main = (pl.col("judge_a") == judge) | (pl.col("judge_b") == judge)
-    for place, pairs in places_of(agreement.filter(with_main, pl.col("aspect") == OVERALL), "query_set", "corpus"):
-        told = [_correlated(row) for row in pairs.iter_rows(named=True)]
-        sentences += told if len(told) <= NAMED else [_range(pairs, place, main, "rho", "overall scores: ρ")]
-    here = orders.filter(with_main, pl.col("mode") == scope.base_mode)
-    for place, pairs in places_of(here, "query_set", "corpus"):
+    mains = spoken(asked, main, "corpus", "query_set").select("corpus", "query_set", main="judge")
+    for place, pairs in places_of(_with_main(agreement.filter(pl.col("aspect") == OVERALL), mains), *PLACE):
+        told, judge = [_correlated(row) for row in pairs.iter_rows(named=True)], pairs["main"][0]
+        sentences += told if len(told) <= NAMED else [_range(pairs, place, judge, "rho", "overall scores: ρ")]
+    here = _with_main(orders.filter(pl.col("mode") == scope.base_mode), mains)
+    for place, pairs in places_of(here, *PLACE):
+        judge = pairs["main"][0]
         own, others = (pairs.filter((pl.col("judge_a") == pl.col("judge_b")) == same) for same in (True, False))
         told = [_order(row) for row in others.iter_rows(named=True)]
         sentences += [_order(row) for row in own.iter_rows(named=True)]
-        sentences += told if len(told) <= NAMED else [_range(others, place, main, "tau", "orders of systems: τ")]
+        sentences += told if len(told) <= NAMED else [_range(others, place, judge, "tau", "orders of systems: τ")]
     counts = grid(
         ordered(asked, "corpus", "query_set", "judge"),
         "What the judges answered",
@@ -255,12 +258,18 @@ def judges(tables: Tables, scope: Scope, main: str | None) -> Panel:
     return Panel("judges", title, lede, sentences, shown, names)
 
 
+def _with_main(pairs: pl.DataFrame, mains: pl.DataFrame) -> pl.DataFrame:
+    """The pairs of judges of which one is the main judge there, named in a column ``main``."""
+    named = pairs.join(mains, on=["corpus", "query_set"], maintain_order="left")
+    return named.filter((pl.col("judge_a") == pl.col("main")) | (pl.col("judge_b") == pl.col("main")))
+
+
 def _all_asked(asked: pl.DataFrame, main: str | None) -> list[str]:
     """What each judge answered; of many, the main one and the others in one sentence."""
     sentences = []
     for (corpus, query_set), rows in places_of(asked, "corpus", "query_set"):
-        others = rows.filter(pl.col("judge") != pl.lit(main or "", pl.String)).sort("judge")
-        own = rows.filter(pl.col("judge") == pl.lit(main, pl.String))
+        own = spoken(rows, main, "corpus")
+        others = rows.filter(pl.col("judge") != own["judge"][0]).sort("judge")
         few = len(others) <= NAMED
         sentences += [_asked(row) for row in (rows.sort("judge") if few else own).iter_rows(named=True)]
         if not few:
@@ -383,5 +392,6 @@ def people(tables: Tables, main: str | None) -> Panel | None:
     )
     filled = zip((kappas, rhos, tests, rate), (agreement, human, contrasts, acceptable), strict=True)
     sentences = by_people.found(tables, main)
-    lede = "People judged blind, from 0 to 2, on sheets that this study draws. Intervals resample whole queries."
+    lede = "People judged blind on sheets that this study draws, and graded as the guidelines of each say. "
+    lede += "Intervals resample whole queries."
     return Panel("people", title, lede, sentences, [table for table, frame in filled if len(frame)], names)

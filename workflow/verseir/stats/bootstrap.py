@@ -111,6 +111,26 @@ def bca_interval(
     return float(low), float(high)
 
 
+def bca_p(estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[np.float64]) -> float:
+    """The two-sided level at which an end of the BCa interval of a difference is 0 (Efron, 1987).
+
+    It is below 5% where the 95% interval leaves out 0, and never below 2 / (1 + b) for b ``replicates``.
+    """
+    b = len(replicates)
+
+    def below(bound: float) -> float:
+        near = 1e-12 * max(1.0, abs(bound))
+        return float(np.mean(replicates < bound - near) + np.mean(np.abs(replicates - bound) <= near) / 2)
+
+    bias = special.ndtri(below(estimate))
+    deviation = jackknife.mean() - jackknife
+    spread = np.sum(deviation**2) ** 1.5
+    acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
+    shifted = special.ndtri(min(b / (b + 1), max(1 / (b + 1), below(0.0)))) - bias
+    z = shifted / (1 + acceleration * shifted) - bias
+    return float(min(1.0, max(2 / (b + 1), 2 * special.ndtr(-abs(z)))))
+
+
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of a proportion (Clopper and Pearson, 1934)."""
     interval = stats.binomtest(successes, trials).proportion_ci(level, method="exact")

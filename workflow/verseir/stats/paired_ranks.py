@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
-from verseir.stats.bootstrap import bca_interval
+from verseir.stats.bootstrap import bca_interval, bca_p
 from verseir.stats.resampling import resample_counts
 
 #: How many sums over distinct values are held at a time: few enough to stay near the processor.
@@ -176,22 +175,5 @@ def _ends(
             continue
         low[j], high[j] = bca_interval(estimate[j], drawn, left_out)
         if not np.isnan(low[j]):
-            p[j] = _bca_p(estimate[j], drawn, left_out)
+            p[j] = bca_p(estimate[j], drawn, left_out)
     return Ends(estimate, low, high), p
-
-
-def _bca_p(estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[np.float64]) -> float:
-    """The two-sided level at which an end of the BCa interval is 0."""
-    b = len(replicates)
-
-    def below(bound: float) -> float:
-        near = 1e-12 * max(1.0, abs(bound))
-        return float(np.mean(replicates < bound - near) + np.mean(np.abs(replicates - bound) <= near) / 2)
-
-    bias = special.ndtri(below(estimate))
-    deviation = jackknife.mean() - jackknife
-    spread = np.sum(deviation**2) ** 1.5
-    acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
-    shifted = special.ndtri(min(b / (b + 1), max(1 / (b + 1), below(0.0)))) - bias
-    z = shifted / (1 + acceleration * shifted) - bias
-    return float(min(1.0, max(2 / (b + 1), 2 * special.ndtr(-abs(z)))))

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from verseir.arabic.presets import normalise
-from verseir.arabic.tokens import tokenize
+from verseir.arabic.tokens import spaced_words, tokenize
 
 _WORD = re.compile(r"\b\w+(?:'\w+)?\b")
 
@@ -31,6 +31,8 @@ _CJK_CHARACTER = re.compile(f"{_CJK_LETTER}[\u0300-\u036f\u302a-\u302f\u3099\u30
 _CJK_RUN = re.compile(f"((?:{_CJK_CHARACTER.pattern})+)")
 
 _DEVANAGARI = re.compile("[\u0900-\u097f]")
+#: What ``_of_its_script`` leaves alone holds none of these.
+_SPLIT_OR_FOLDED = re.compile(f"{_DEVANAGARI.pattern}|{_CJK_LETTER}")
 _WITHOUT_NUKTA = {
     0x093C: None,
     **dict(zip(range(0x0958, 0x0960), "\u0915\u0916\u0917\u091c\u0921\u0922\u092b\u092f", strict=True)),
@@ -62,10 +64,22 @@ def words_by_script(text: str, preset: str) -> list[str]:
 
     There is no stemming and no list of stop words: both hang on the language.
     """
+    return [token for word in tokenize(_joined(text), preset) for token in _of_its_script(word)]
+
+
+def words_of_long_text(text: str, preset: str) -> list[str]:
+    """``words_by_script``, quicker where many words are met once: the text is read at once and not word by word."""
+    words = spaced_words(_joined(text), preset)
+    if not _SPLIT_OR_FOLDED.search(words):
+        return words.split()
+    return [token for word in words.split() for token in _of_its_script(word)]
+
+
+def _joined(text: str) -> str:
     if "\u200d" in text:
         for written, letter in _WITH_JOINER.items():
             text = text.replace(written, letter)
-    return [token for word in tokenize(text, preset) for token in _of_its_script(word)]
+    return text
 
 
 @lru_cache(maxsize=1 << 17)

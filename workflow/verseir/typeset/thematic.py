@@ -7,10 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from verseir.analyses.judged import ABOUTNESS
 from verseir.figures.panels import main_rows
 from verseir.formats import DECIMALS, number, printed, signed
-from verseir.judging.rubrics import OVERALL
+from verseir.judging.rubrics import ABOUTNESS, OVERALL
 from verseir.typeset.cells import (
     ABSENT,
     ALPHA,
