@@ -202,3 +202,35 @@ def test_the_figure_holds_a_number_for_each_system_and_kind():
     assert [text.get_text() for text in axes.texts][-7:] == ["44", "67", "0", "67", "33", "33", "67"]
     empty = pl.DataFrame(schema=dict(FOUND_BY_LANGUAGE.columns))
     assert plot_languages(empty, "verse").texts[0].get_text().startswith("There is nothing to plot")
+
+
+def test_findings_of_many_sets_are_told_once_with_the_sets_that_they_hold_of():
+    def of_sets(frame):
+        """The same table for five sets."""
+        return pl.concat([frame.with_columns(query_set=pl.lit(f"set-{number}")) for number in range(1, 6)])
+
+    def tables_of(pairs):
+        found = {"shared_wording": shared_wording(pairs, *asked(pairs), 199, 1)}
+        found |= dict(zip(("found_by_wording", "found_model"), by_wording(pairs), strict=True))
+        found |= {"found_by_language": by_language(pairs)}
+        return {name: of_sets(frame) for name, frame in found.items()}
+
+    scope = Scope("verse", 3, {}, ["words"], ["meaning"], [])
+    worded, silent = tables_of(shared()), tables_of(shared(wording=False))
+    panel = languages(worded, scope)
+    carried, *told = panel.sentences
+    assert carried.startswith("Of 5 query sets, from ")
+    assert carried.endswith("and from 33.3% to 33.3% of relevant pairs share no word.")
+    assert "words on set-1 +0.667, set-2 +0.667, set-3 +0.667 and 2 more" in " ".join(told)
+    assert "meaning shows more poems in ar (on 5 of 5 sets, × 2.00)" in " ".join(told)
+    assert panel.brief == [told[0]]
+    assert len(panel.sentences) < 10
+    none = languages(silent, scope).sentences
+    assert none[0] == "No query of any of 5 query sets shares a word with a poem that answers it."
+    assert sum("(on 5 of 5 sets this is not estimable)" in sentence for sentence in none) == 3
+    mixed = {name: pl.concat([worded[name], silent[name].filter(query_set="set-5")]) for name in worded}
+    mixed = {
+        name: frame.filter((pl.col("query_set") != "set-5") | pl.Series(range(len(frame))).ge(len(worded[name])))
+        for name, frame in mixed.items()
+    }
+    assert "; on 1 set all of them." in languages(mixed, scope).sentences[0]

@@ -13,6 +13,7 @@ from verseir.analyses.found_model import CONDITIONAL, CONTAINMENT
 from verseir.analyses.shared_pairs import ALL, LANGUAGE, SCRIPT
 from verseir.analyses.shared_wording import ANY
 from verseir.formats import NOT_ESTIMABLE, count, known, listing, number, percent, signed
+from verseir.report import many_sets
 from verseir.report.panel import (
     Column,
     Grid,
@@ -34,9 +35,11 @@ from verseir.report.wording import Scope, Tables, places_of
 
 TITLE = "What queries share with the poems that answer them"
 NAMES = ["shared_wording", "found_by_language", "found_by_wording", "found_model"]
+#: Of more query sets, findings are told once and not once a set.
+SEVERAL = 2
 #: A preference is told where the whole interval is beyond 1.
 EVEN = 1.0
-#: More rows of languages are not shown: they are in the tables.
+#: Of a table with more rows the page shows those that speak of all; the rest is in the file.
 MOST = 60
 #: Languages that a sentence names.
 NAMED = 3
@@ -56,17 +59,29 @@ def languages(tables: Tables, scope: Scope) -> Panel | None:
     if shared.is_empty():
         return empty("languages", TITLE, "no query has a judged poem in the base mode", NAMES)
     found, related, models = (_shown(tables[name], scope) for name in NAMES[1:])
+    if shared.select("corpus", "query_set").n_unique() > SEVERAL:
+        hangs = list(many_sets.hangs(related))
+        sentences = [*many_sets.carried(shared), *hangs, *many_sets.held(models), *many_sets.preferred(found)]
+        brief = hangs[:1]
+    else:
+        sentences, brief = _one_by_one(shared, related, models, found)
+    grids = [_wording(shared), *_found(found), *_related(related), *_models(models)]
+    legend = "Percent of relevant poems that each system shows first, by shared words, script and language."
+    return Panel("languages", TITLE, LEDE, sentences, grids, NAMES, "languages", legend, brief)
+
+
+def _one_by_one(
+    shared: pl.DataFrame, related: pl.DataFrame, models: pl.DataFrame, found: pl.DataFrame
+) -> tuple[list[str], list[str]]:
+    """What there is to say of each query set, and of that what the head of the page says."""
     sentences: list[str] = []
     brief: list[str] = []
     for (corpus, query_set), part in places_of(shared, "corpus", "query_set"):
         here = (pl.col("corpus") == corpus) & (pl.col("query_set") == query_set)
-        sentences += _carried(part)
         told = [*_hangs(related.filter(here)), *_held(models.filter(here)), *_preferred(found.filter(here))]
-        sentences += told
+        sentences += [*_carried(part), *told]
         brief += told[:1]
-    grids = [_wording(shared), *_found(found), *_related(related), *_models(models)]
-    legend = "Percent of relevant poems that each system shows first, by shared words, script and language."
-    return Panel("languages", TITLE, LEDE, sentences, grids, NAMES, "languages", legend, brief)
+    return sentences, brief
 
 
 def _shown(frame: pl.DataFrame, scope: Scope) -> pl.DataFrame:
@@ -154,6 +169,8 @@ def _held(models: pl.DataFrame) -> Iterator[str]:
 
 def _models(models: pl.DataFrame) -> Iterator[Grid]:
     rows = ordered(models, "corpus", "query_set", "kind", "term", "system")
+    if len(rows) > MOST:  # the table on disk has all
+        rows = rows.filter(pl.col("kind") == CONDITIONAL, pl.col("term") == CONTAINMENT)
     if len(rows):
         yield grid(
             rows,
@@ -274,6 +291,8 @@ def _preference(row: Mapping[str, Any]) -> Cell:
 
 def _related(related: pl.DataFrame) -> Iterator[Grid]:
     rows = ordered(related, "quantity", "corpus", "query_set", "b", "a")
+    if len(rows) > MOST:  # the table on disk has all
+        rows = rows.filter(pl.col("quantity").is_in([GAP, RHO]), pl.col("b").is_null())
     if len(rows):
         yield grid(
             rows,
