@@ -54,7 +54,7 @@ def hangs(related: pl.DataFrame) -> Iterator[str]:
     rhos = single.filter(pl.col("quantity") == RHO)
     measures = listing(sorted(rhos["measure"].unique()))
     yield from _where(
-        rhos, f"The {measures} of a query goes with how much of it stands in its relevant poems", "a", "ρ"
+        rhos, f"That the {measures} of a query goes with how much of it stands in its relevant poems", "a", "ρ"
     )
     pairs = related.filter(pl.col("b").is_not_null(), pl.col("p_holm") < 0.05)
     for quantity, what in ((GAP, "difference"), (RHO, "correlation")):
