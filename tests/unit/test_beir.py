@@ -157,7 +157,6 @@ def test_all_faults_of_queries_and_judgements_are_told_together(tmp_path: Path) 
     ]
     write(tmp_path, questions=questions, rows=rows)
     assert told(tmp_path) == [
-        "set/qrels/test.tsv:3 [query-id]: no query of set/queries.jsonl is called 'q9'",
         "set/qrels/test.tsv:4 [corpus-id]: no document of the corpus is called 'd9'",
         "set/qrels/test.tsv:5 [corpus-id]: 'd1' is judged twice for query 'q1', first on line 2",
         "set/qrels/test.tsv:6 [score]: the score of 'd2' for query 'q1' is '1.5'",
@@ -172,6 +171,7 @@ def test_all_faults_of_queries_and_judgements_are_told_together(tmp_path: Path) 
         "set/queries.jsonl:4 [text]: is missing, expected the text of a query",
         "set/queries.jsonl:5: is not valid JSON: Expecting property name enclosed in double quotes:"
         " line 2 column 1 (char 2)",
+        "set/qrels/test.tsv:3 [query-id]: no query of set/queries.jsonl is called 'q9'",
     ]
 
 
@@ -206,10 +206,11 @@ def test_a_split_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
 def test_many_faults_of_a_kind_are_counted(tmp_path: Path) -> None:
     write(tmp_path, rows=["q1\td1\t1", "q2\td1\t1", *(f"q1\tx{n}\t1" for n in range(25))])
     faults = told(tmp_path)
-    assert len(faults) == 21
-    assert faults[0] == (
-        "set/qrels/test.tsv [corpus-id]: 5 more rows like this: no document of the corpus is called 'x20'"
-    )
+    assert len(faults) == 11
+    assert faults[9:] == [
+        "set/qrels/test.tsv:13 [corpus-id]: no document of the corpus is called 'x9'",
+        "set/qrels/test.tsv:14 [corpus-id]: and 15 more like this: no document of the corpus is called 'x10'",
+    ]
 
 
 def test_a_folder_without_files_and_a_corpus_without_a_place_are_told(tmp_path: Path) -> None:
@@ -383,8 +384,8 @@ def test_the_check_tells_the_faults_of_all_files_together(base: Path, capsys: py
     write(base, [*DOCUMENTS, {"_id": "d4", "text": 4}], [*QUESTIONS, "?"], [*ROWS, "q1\td4\t1", "q1\td5\t1"])
     assert checked(base, capsys) == [
         "set/corpus.jsonl:4 [text]: is a number, expected text",
-        "set/qrels/test.tsv:6 [corpus-id]: no document of the corpus is called 'd5'",
         "set/queries.jsonl:4: is not valid JSON: Expecting value: line 1 column 1 (char 0)",
+        "set/qrels/test.tsv:6 [corpus-id]: no document of the corpus is called 'd5'",
     ]
 
 
@@ -413,3 +414,25 @@ def test_the_verb_writes_the_three_tables(base: Path) -> None:
     assert read_table(base / "queries.parquet", QUERIES)["query_id"].to_list() == ["q1", "q2"]
     assert len(read_table(base / "qrels.parquet", QRELS)) == 3
     assert len(read_table(base / "attributes.parquet", QUERY_ATTRIBUTES)) == 0
+
+
+def test_characters_that_no_id_holds_are_told_by_their_code(tmp_path: Path) -> None:
+    write(tmp_path, rows=[*ROWS, "q\x001\td1\t1", "q1\td\x002\t1"])
+    lines = len(ROWS)
+    assert told(tmp_path) == [
+        f"set/qrels/test.tsv:{lines + 2} [query-id]: holds the character U+0000",
+        f"set/qrels/test.tsv:{lines + 3} [corpus-id]: holds the character U+0000",
+    ]
+
+
+def test_an_id_that_is_none_is_told_before_the_rows_that_name_it(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [*ROWS, *(f"q7\td{n}\t1" for n in (1, 2, 3)), *(f"q1\tx{n}\t1" for n in range(30))]
+    write(base, questions=[*QUESTIONS, {"_id": 3, "text": "three"}], rows=rows)
+    found = checked(base, capsys)
+    assert sum("is called 'x" in fault for fault in found) == 11
+    assert found[-3:] == [
+        f"set/qrels/test.tsv:{len(ROWS) + n} [query-id]: no query of set/queries.jsonl is called 'q7'"
+        for n in (2, 3, 4)
+    ]

@@ -39,7 +39,7 @@ def changed(path, value):
     """The study with the value at a dotted path replaced, or taken out where it is None."""
     spec = json.loads(json.dumps(study()))
     part = spec
-    *parents, last = path.split(".")
+    *parents, last = path.split("/") if "/" in path else path.split(".")
     for key in parents:
         part = part.setdefault(key, {})
     if value is None:
@@ -119,6 +119,15 @@ def test_the_pool_is_of_the_systems_and_the_mode_that_vote():
         ("judging.pooling.systems", ["bm52"], "[judging.pooling.systems]: unknown system 'bm52'"),
         ("judging.pooling.mode", "prose", "[judging.pooling.mode]: unknown mode 'prose'"),
         ("judging.pooling.depth", 2000, "systems vote for 2000 poems, but ranked lists hold 1000"),
+        (
+            "judging.pooling",
+            {"candidates": 9, "depth": 4},
+            "[judging.pooling.candidates]: 9 candidates cannot be found: systems vote for 2 x 4 poems at most",
+        ),
+        *(
+            (f"query_sets/asked.{ending}", {"corpora": ["c"], "path": "q.csv"}, f"a name may not end in .{ending}: ")
+            for ending in ("attributes", "labels", "qrels", "split")
+        ),
         ("corpora.c.modes", ["title"], "none of bm25, use-m3 searches asked in c in mode 'verse'"),
         ("query_sets.asked.validation", {"corpus": "c", "query_set": "silver"}, "a run of asked would need silver"),
     ],
@@ -172,20 +181,23 @@ aspects:
 """
 
 
-def checked(tmp_path, monkeypatch, capsys, spec, first=0):
+def checked(tmp_path, monkeypatch, capsys, spec, first=0, **files):
     """What check_inputs says of a study of five poems and six queries, of which two answer by the same poem."""
     monkeypatch.chdir(tmp_path)
     for corpus in "cd":
         write(f"{corpus}.jsonl", [{"poem_id": f"p{i}", "verses": [[f"كلمة{i} ليل", "نجم"]]} for i in range(5)])
     asked = [(f"q{i}", f"p{i % 5}") for i in range(6)]
-    rows = "".join(f"{name},ليل,{poem},ar\n" for name, poem in asked)
+    rows = "".join(f"{name},ليل {name},{poem},ar\n" for name, poem in asked)
     Path("q.csv").write_text("query_id,text,relevant,language\n" + rows, encoding="utf-8")
     write("s.jsonl", [{"query_id": "q0", "poem_id": "p1", "overall": 3}])
     Path("r.yaml").write_text(RUBRIC.format(first=first), encoding="utf-8")
+    for file, text in files.items():
+        Path(file).write_text(text, encoding="utf-8")
     spec = load_study(spec, ROOT).spec
     options = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     parts = [part for option, name in options.items() for part in (option, canonical(spec[name]))]
-    code = main(["check_inputs", *parts, "--judging", canonical(spec["judging"]), "--output", "inputs.json"])
+    parts += ["--judging", canonical(spec["judging"]), "--packages", canonical(spec["packages"])]
+    code = main(["check_inputs", *parts, "--output", "inputs.json"])
     told = capsys.readouterr()
     return code, told.out + told.err
 
@@ -226,3 +238,55 @@ def test_a_pool_too_small_for_what_is_known_is_told(tmp_path, monkeypatch, capsy
     code, told = checked(tmp_path, monkeypatch, capsys, spec)
     assert code == 2
     assert "q2.csv:2 [relevant]: query 'q0' has 2 relevant poems for 1 place in its pool" in told
+
+
+def test_a_file_that_scores_nothing_above_0_grades_nothing(tmp_path, monkeypatch, capsys):
+    nothing = '{"query_id": "q0", "poem_id": "p1", "overall": 0}\n'
+    elsewhere = '{"query_id": "q0", "poem_id": "p1", "overall": 3, "query_set": "another"}\n'
+    code, told = checked(tmp_path, monkeypatch, capsys, within_reach(), **{"s.jsonl": nothing + elsewhere})
+    assert code == 2
+    assert "s.jsonl [overall]: no row has a score above 0 for asked, so silver would have no query" in told
+    nested = '{"query_id": "q0", "poem_id": "p1", "scores": {"overall": 2}}\n'
+    code, told = checked(tmp_path, monkeypatch, capsys, within_reach(), **{"s.jsonl": nested})
+    assert code == 0, told
+
+
+OTHER = RUBRIC.format(first=0).replace("[0, 2, 3]", "[0, 2, 3, 4]").replace("3: c", "3: c, 4: d")
+
+
+def test_people_and_the_judge_grade_on_one_scale(tmp_path, monkeypatch, capsys):
+    spec = within_reach()
+    sheet = {"corpus": "c", "query_set": "asked", "part": "test", "rubric": "other.yaml", "files": ["a.csv"]}
+    spec["judging"]["sheets"] = {"people": sheet}
+    spec["query_sets"]["gold"] = {"corpora": ["c"], "graded": {"of": "asked", "part": "test", "sheet": "people"}}
+    sheet["guidelines"] = "guide.md"
+    filled = {"a.csv": "query_id,poem_id,grade\nq0,p0,2\n", "guide.md": "# Grade\n"}
+    code, told = checked(tmp_path, monkeypatch, capsys, spec, **filled, **{"other.yaml": OTHER})
+    assert code == 2
+    assert "other.yaml [scale]: the sheet people grades asked from 0 to 4, but reader from 0 to 3" in told
+    same = RUBRIC.format(first=0).replace("Grade.", "Grade it.")
+    code, told = checked(tmp_path, monkeypatch, capsys, spec, **filled, **{"other.yaml": same})
+    assert code == 0, told
+
+
+def test_a_scale_beyond_that_of_packages_is_told(tmp_path, monkeypatch, capsys):
+    spec = within_reach()
+    code, told = checked(tmp_path, monkeypatch, capsys, spec, **{"r.yaml": OTHER})
+    assert code == 0, told  # it is packaged nowhere
+    spec["packages"] = {"p": {"corpus": "c", "settings": {"theme_cross": {"silver": "silver"}}}}
+    code, told = checked(tmp_path, monkeypatch, capsys, spec, **{"r.yaml": OTHER})
+    assert code == 2
+    assert "r.yaml [scale]: goes up to 4, but silver is packaged, where 3 is the most" in told
+
+
+def test_a_language_that_is_no_code_is_told_before_it_is_packaged(tmp_path, monkeypatch, capsys):
+    poem = {"poem_id": "p9", "verses": [["ليل", "نجم"]], "language": "classical"}
+    rows = [{"poem_id": f"p{i}", "verses": [[f"كلمة{i} ليل", "نجم"]], "language": "per"} for i in range(5)]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in [*rows, poem])
+    spec = within_reach()
+    code, told = checked(tmp_path, monkeypatch, capsys, spec, **{"c.jsonl": text})
+    assert code == 0, told
+    spec["packages"] = {"p": {"corpus": "c", "settings": {"theme_cross": {"silver": "silver"}}}}
+    code, told = checked(tmp_path, monkeypatch, capsys, spec, **{"c.jsonl": text})
+    assert code == 2
+    assert "corpus c [language]: 'classical', the language of 1 poem, such as p9, is no code" in told

@@ -164,12 +164,26 @@ SHEET = {"corpus": "c", "query_set": "one", "part": "gold", "files": ["a.csv"]}
             "packages.p.settings.theme_mono.train",
             "the queries of one_train have no attribute 'language'",
         ),
+        (
+            {
+                "query_sets__one__attributes": ["language"],
+                "packages__p__settings": {"theme_mono": {"train": "one_train"}},
+            },
+            "packages.p.settings.theme_mono.train",
+            "one_train is searched among poems in any language",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(changes, field, problem):
     found = faults_of(**changes)
     assert any(name == field and problem in told for name, told, _ in found), found
     assert all(hint for name, _, hint in found if name.startswith("packages.p.settings.theme"))
+
+
+def test_a_mono_setting_is_of_a_set_that_is_searched_within_the_language():
+    settings = {"theme_mono": {"train": "one_train"}}
+    asked = {"query_sets__one__attributes": ["language"], "query_sets__one__within": "language"}
+    assert study_of(**asked, packages__p__settings=settings).within("one_train") == "language"
 
 
 def test_files_that_are_not_there_are_told():

@@ -63,6 +63,18 @@ def test_what_has_no_grade_is_left_out_and_counted():
     assert found.labels["n_pairs"].to_list() == [1, 0, 0, 1]
 
 
+def test_what_people_graded_beyond_their_sheet_is_passed_over_and_counted():
+    grades = {("q1", "p1"): 1, ("q1", "p4"): 3, ("q2", "p4"): 3, ("q9", "p4"): 3}
+    attributes, people = frame([], QUERY_ATTRIBUTES), Origin("gold", "c", "asked", "gold", "people", "sheet")
+    sheet = pool_of([("q1", "p1"), ("q1", "p2")])
+    found = labelled(people, queries_of(["q1", "q2"]), attributes, sheet, grades_of(grades), classes(), (0, 1, 2, 3))
+    assert list(found.qrels.iter_rows()) == [("q1", "p1", 1)]
+    assert found.labels["note"][0] == (
+        "1 query left out: no grade above 0; 1 of them without any grade; 1 item without a grade left out; "
+        "2 graded pairs not on the sheet passed over"
+    )
+
+
 def test_a_set_in_which_nothing_is_missing_has_no_note():
     found = made(["q1"], [("q1", "p1")], {("q1", "p1"): 1})
     assert found.labels["note"].null_count() == 4

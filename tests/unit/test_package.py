@@ -86,6 +86,7 @@ def read_back(folder):
 @pytest.mark.parametrize(
     ("code", "found"),
     [("ar", "ARA"), ("ara", "ARA"), ("ZHO", "ZHO"), ("zh-Hant", "ZHO"), ("pt_BR", "POR"), ("xyz", "XYZ"), (None, "UND")]
+    + [("fa", "FAS"), ("per", "FAS"), ("ger", "DEU"), ("chi", "ZHO"), ("fre", "FRA"), ("cy", "CYM"), ("wel", "CYM")]
     + [(code, None) for code in ("", "qq", "classical", "اربـ", "a1b")],
 )
 def test_languages_have_codes_of_three_capitals(code, found):
@@ -186,6 +187,30 @@ def test_all_faults_are_told_at_once_and_nothing_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def with_texts(one, **texts):
+    return one._replace(queries=one.queries.with_columns(text=pl.col("query_id").replace(texts)))
+
+
+@pytest.mark.parametrize(
+    ("scope", "aspect", "split", "shared"),
+    [
+        ("cross", "emotion", "silver", True),
+        ("mono", "emotion", "gold", True),
+        ("mono", "emotion", "train", False),
+        ("cross", "theme", "silver", False),
+    ],
+)
+def test_texts_are_not_shared_between_train_and_test_of_an_aspect(scope, aspect, split, shared):
+    train = with_texts(TRAIN, q1="Love  lost")
+    other = with_texts(part(split, {"z9": {"p1": 3}}, scope, {"z9": "ar"}, aspect), z9="love lost")
+    told = refused([train, other])
+    if scope == "mono" and not shared:
+        assert not any("[text]" in fault for fault in told)
+        return
+    problem = f"query 'q1' has the text of query 'z9' in {aspect}_{split} ({aspect}_{scope}, {split})"
+    assert any(f"query set emotion_train [text]: {problem}" in fault for fault in told) == shared
+
+
 def test_a_sound_package_has_no_faults():
     assert refused(PARTS) == set()
 
@@ -219,6 +244,24 @@ def test_the_head_of_the_card_names_every_file(tmp_path):
         "Texts: cc-by-4.0.",
     ):
         assert said in body, said
+
+
+def test_the_card_says_what_people_left_open_and_that_their_rubric_is_another():
+    labels = {
+        "emotion_train": {"of": "emotion", "part": "train", "judge": "llm", "rubric": "a.yaml"},
+        "emotion_gold": {"of": "emotion", "part": "gold", "sheet": "people", "rubric": "a.yaml"},
+    }
+
+    def told(rubric, **made):
+        labels["emotion_gold"]["rubric"] = rubric
+        made = Made("bench", "small", "c", labels=labels, depth=5, **made)
+        return package_card(made, corpus_frame(poems_of()), PARTS, [])
+
+    card = told("b.yaml", notes={"emotion_gold": "7 items without a grade left out"})
+    (line,) = [line for line in card.splitlines() if line.startswith("- emotion_cross, gold")]
+    assert "another rubric than the judge" in line and line.endswith(" 7 items without a grade left out.")
+    assert "another rubric" not in told("a.yaml")
+    assert "near copies" in card and "Poems that are the same" not in card
 
 
 def test_the_verb_writes_what_it_reads(tmp_path, capsys):

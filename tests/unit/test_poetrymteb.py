@@ -248,7 +248,6 @@ def test_what_the_issue_names_is_refused_together_with_file_and_line(tmp_path: P
             "poem_id",
             f"poem '{qrels[15]['corpus-id']}' is judged twice for query '{ids[3]}', first on line 16",
         ),
-        (graded, 21, "query_id", "no query of emotion_mono, split gold is called 'nobody'"),
         (graded, 22, "score", "is 1.5, and no grade"),
         (graded, 23, "score", "is 'high', and no grade"),
         (graded, 31, "poem_id", f"poem '{foreign}' is relevant to query '{ids[0]}', and in ZHO"),
@@ -257,6 +256,8 @@ def test_what_the_issue_names_is_refused_together_with_file_and_line(tmp_path: P
         (file, 5, "language", f"the target of query '{ids[4]}', 'FRA', is the language of no poem"),
         (file, 6, "text", "is empty, expected the text of the query"),
         (file, 7, "_id", f"duplicate id '{ids[0]}', first on line 1"),
+        # Told last: it may be the twin.
+        (graded, 21, "query_id", "no query of emotion_mono, split gold is called 'nobody'"),
     ]
 
 
@@ -471,7 +472,8 @@ def test_without_a_network_the_cache_is_listed(tmp_path: Path, monkeypatch: pyte
 
 
 def study_of(path: str, **changes: Any) -> dict[str, Any]:
-    query_set = {"corpora": ["p"], "poetry": {"corpus": "p", "aspect": "theme", "scope": "mono", "split": "gold"}}
+    asked = {"corpus": "p", "aspect": "theme", "scope": "mono", "split": "gold"}
+    query_set = {"corpora": ["p"], "within": "language", "poetry": asked}
     return {
         "study": "small",
         "corpora": {"p": {"adapter": "poetrymteb", "path": path}},
@@ -486,6 +488,7 @@ def test_a_setting_is_a_thematic_set_by_language_where_it_has_targets() -> None:
     assert study.query_sets_for("thematic") == ["q"] and study.strata == {"q": ["language"]}
     given = study_of("b")
     given["query_sets"]["q"]["poetry"]["scope"] = "cross"
+    del given["query_sets"]["q"]["within"]
     assert load_study(given, ROOT).strata == {}
     given["query_sets"]["q"]["strata"] = ["language"]
     with pytest.raises(InputFaults, match="unknown attribute 'language'"):
@@ -541,6 +544,7 @@ def test_the_verbs_write_the_tables_of_a_benchmark(tmp_path: Path, capsys: pytes
         spec = json.dumps(SPEC | {"path": str(tmp_path / "b")} | ({"sample": sample} if sample else {}))
         out = ["--poems", at["p"], "--explanations", at["e"], "--attributes", at["a"], "--duplicates", at["d"]]
         assert main(["ingest_corpus", "--name", "c", "--spec", spec, *out, "--audit", str(tmp_path / "a.json")]) == 0
+        assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["n_without_language"] == 0
         asked = ["--aspect", "emotion", "--scope", "mono", "--split", "gold", "--poems", at["p"]]
         out = ["--queries", at["q"], "--qrels", at["r"], "--attributes", at["qa"]]
         capsys.readouterr()

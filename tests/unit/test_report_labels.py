@@ -3,7 +3,9 @@
 import polars as pl
 
 from verseir.judging.labels import LABELS
+from verseir.report.graded import judged_here
 from verseir.report.labels import labels
+from verseir.report.spoken import graded_only, shown_sets
 
 ROW = {
     "query_set": "train",
@@ -50,3 +52,23 @@ def test_each_set_has_a_row_with_its_grades_and_a_sentence_that_counts_them():
 def test_a_study_that_grades_nothing_has_no_such_part():
     assert labels({}) is None
     assert labels({"labels": table()}) is None
+
+
+def test_queries_that_the_study_graded_are_told_of_and_their_source_is_ranked_nowhere():
+    study = {
+        "query_sets": {
+            "emotion": {"corpora": ["demo"], "purpose": "thematic", "judged": "later", "split": {"gold": 3}},
+            "train": {"corpora": ["demo"], "graded": {"of": "emotion", "part": "train", "judge": "llm"}},
+            "gold": {"corpora": ["demo"], "graded": {"of": "emotion", "part": "gold", "sheet": "people"}},
+            "unsearched": {"corpora": [], "graded": {"of": "other", "judge": "llm"}},
+        }
+    }
+    assert shown_sets(study) == ["gold", "train", "unsearched"]
+    assert graded_only(study)
+    assert not graded_only({"query_sets": study["query_sets"] | {"known": {"corpora": ["demo"]}}})
+    assert judged_here(study) == [
+        "The queries of gold (part gold, graded by people on the sheet people) and train (part train, graded by the "
+        "judge llm) are those of emotion, whose results were pooled and graded in this study; emotion itself, of which "
+        "only the poems are known that its file names, is ranked nowhere on this page. Queries of the part gold are in "
+        "the part test too."
+    ]

@@ -15,6 +15,7 @@ from verseir.queries.splits import (
     groups_of,
     largest_remainders,
     of_part,
+    same_text,
     share_of,
     size_of_test,
     split_queries,
@@ -116,6 +117,22 @@ def test_chains_are_one_group():
     assert groups_of(queries, qrels) == [["q000", "q001", "q002", "q003"], ["q004"]]
     not_relevant = qrels.with_columns(grade=pl.lit(0, dtype=pl.Int32))
     assert groups_of(queries, not_relevant) == [["q000"], ["q001", "q002"], ["q003"], ["q004"]]
+
+
+def test_queries_of_one_text_are_one_group():
+    texts = ["Ｌove  lost", "rain", "love lost", "STRASSE", "straße"]
+    queries = queries_of([None] * 5).with_columns(text=pl.Series(texts))
+    assert groups_of(queries, NONE) == [["q000", "q002"], ["q001"], ["q003", "q004"]]
+    for seed in range(6):
+        split = split_queries(queries, NONE, points(5, 2), Shares(0.4, 2, 0), seed)
+        part = dict(split.select("query_id", "part").iter_rows())
+        assert part["q000"] == part["q002"] and part["q003"] == part["q004"]
+
+
+@given(st.text())
+def test_what_is_the_same_text_is_so_again(text):
+    assert same_text(same_text(text)) == same_text(text)
+    assert same_text(f" {text}\n") == same_text(text)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8), st.data())

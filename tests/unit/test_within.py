@@ -495,6 +495,6 @@ def test_the_check_tells_all_queries_beyond_reach(tmp_path, monkeypatch, capsys)
     czech = [line for line in told(["czech"]) if "[language]" in line]
     assert [line.split("'")[1] for line in czech] == ["q2", "q3", "q4"]
     for row in asked[2:]:
-        row["language"] = "zho"
+        row |= {"language": "zho", "relevant": "p2"}
     (tmp_path / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked), encoding="utf-8")
     assert told(["verse"]) == []

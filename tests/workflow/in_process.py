@@ -48,7 +48,7 @@ def _check(project: Project) -> list[str]:
     spec = load_study(project.study, project.folder).spec
     options = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes", "--keep": "keep"}
     parts = [part for option, name in options.items() for part in (option, canonical(spec[name]))]
-    parts += ["--judging", canonical(spec.get("judging", {}))]
+    parts += ["--judging", canonical(spec.get("judging", {})), "--packages", canonical(spec["packages"])]
     return ["check_inputs", *parts, "--output", f"results/{spec['study']}/inputs.json"]
 
 

@@ -204,16 +204,12 @@ def test_grades_are_those_that_were_given(study, name):
             given = by_people if name == "feeling_gold" else score(query, poem)
             for member in (poem_id, *(twin for twin, of in TWIN.items() if of == poem_id)):
                 expected[query_id, member] = given
-    if name == "feeling_gold":  # readers may grade more than they were asked
-        found = pairs(study.query_set(name, ".qrels.parquet", QRELS))
-        assert expected.items() <= found.items()
     answered = {query_id for (query_id, _), given in expected.items() if given}
     expected = {pair: given for pair, given in expected.items() if pair[0] in answered}
     queries = study.query_set(name, ".parquet", QUERIES)
     found = pairs(study.query_set(name, ".qrels.parquet", QRELS))
-    if name != "feeling_gold":
-        assert found == expected
-        assert queries["query_id"].to_list() == sorted(answered)
+    assert found == expected  # readers graded every poem: what is not on the sheet is passed over
+    assert queries["query_id"].to_list() == sorted(answered)
     assert set(queries["query_id"]) == {query_id for query_id, _ in found} <= set(asked)
     parent = study.query_set("feeling", ".parquet", QUERIES).join(queries, on="query_id", how="semi")
     assert queries.drop("query_set").equals(parent.drop("query_set")) and set(queries["query_set"]) == {name}

@@ -90,6 +90,7 @@ rule grade_queries:
         to_grade=lambda w: items_of(w.query_set),
         rubric=lambda w: rubric_of(w.query_set),
         duplicates=lambda w: f"{RESULTS}/corpora/{graded_in(w.query_set)}/duplicates.csv",
+        reach=lambda w: reach_files(graded_in(w.query_set), graded_of(w.query_set)["of"]),
         code=code("grade_queries"),
     output:
         queries=QUERIES,
@@ -108,13 +109,14 @@ rule grade_queries:
         corpus=lambda w: graded_in(w.query_set),
         parent=lambda w: graded_of(w.query_set)["of"],
         options=lambda w: grading_options(w.query_set),
+        reach=lambda w: reach_options(graded_in(w.query_set), graded_of(w.query_set)["of"]),
     message:
         "Grading the query set {wildcards.query_set}"
     shell:
         "python -m verseir grade_queries --name {wildcards.query_set:q} --corpus {params.corpus:q}"
         " --parent {params.parent:q} {params.options:q} --rubric {input.rubric:q} --split {input.split:q}"
         " --grades {input.grades:q} --items {input.to_grade:q} --queries {input.queries:q} --attributes {input.attributes:q}"
-        " --duplicates {input.duplicates:q} --output-queries {output.queries:q} --output-qrels {output.qrels:q}"
+        " --duplicates {input.duplicates:q} {params.reach:q} --output-queries {output.queries:q} --output-qrels {output.qrels:q}"
         " --output-attributes {output.attributes:q} --labels {output.labels:q} 2>&1 | tee {log:q}"
 
 

@@ -99,7 +99,7 @@ onstart:
     encoders = canonical([study.registry[name] for name in study.systems("dense")])
     options += ["--keep", canonical(study.spec["keep"]), "--depth", str(study.spec["depth"])]
     options += ["--measures", *study.spec["measures"]]
-    options += ["--judging", canonical(study.judging)]
+    options += ["--judging", canonical(study.judging), "--packages", canonical(study.spec["packages"])]
     options += ["--published", study.analyses.get("published", {}).get("file", "")]
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
     if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options]).returncode:

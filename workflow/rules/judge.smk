@@ -41,6 +41,17 @@ def known_answers(wildcards):
     return [f"{RESULTS}/queries/{wildcards.query_set}.qrels.parquet"] if POOLING else []
 
 
+def reach_files(corpus, query_set):
+    """The files that say which copies of a poem a query can find; none where it is searched among all poems."""
+    return list(files_within(study.within(query_set), corpus, query_set).values())
+
+
+def reach_options(corpus, query_set):
+    """The same as options of a verb that folds duplicates."""
+    files = reach_files(corpus, query_set)
+    return ["--within", study.within(query_set), "--reach", *files] if files else []
+
+
 rule pool_results:
     """What all systems put first for each query, each poem once, in an order that tells nothing."""
     input:
@@ -49,6 +60,7 @@ rule pool_results:
         queries=QUERIES,
         known=known_answers,
         poems=f"{RESULTS}/corpora/{{corpus}}/poems.parquet",
+        reach=lambda w: reach_files(w.corpus, w.query_set),
         code=code("pool_results"),
     output:
         pool=f"{RESULTS}/pool/{{corpus}}/{{query_set}}.parquet",
@@ -64,6 +76,7 @@ rule pool_results:
         cross=lambda w: canonical(pooled(w)),
         depth=study.judging.get("depth"),
         options=pooling_options,
+        reach=lambda w: reach_options(w.corpus, w.query_set),
         verses=study.judging.get("verses"),
         seed=study.spec["seed"],
     message:
@@ -71,7 +84,7 @@ rule pool_results:
     shell:
         "python -m verseir pool_results --results {params.results:q} --cross {params.cross:q}"
         " --corpus {wildcards.corpus:q} --query-set {wildcards.query_set:q} --duplicates {input.duplicates:q}"
-        " --depth {params.depth} {params.options:q} --seed {params.seed} --queries {input.queries:q}"
+        " --depth {params.depth} {params.options:q} {params.reach:q} --seed {params.seed} --queries {input.queries:q}"
         " --poems {input.poems:q} --verses {params.verses} --output {output.pool:q} --csv {output.csv:q}"
         " 2>&1 | tee {log:q}"
 
@@ -119,6 +132,7 @@ rule import_judgements:
         duplicates=DUPLICATES,
         queries=QUERIES,
         files=lambda w: judge_files(w.judge),
+        reach=lambda w: reach_files(w.corpus, w.query_set),
         code=code("import_judgements"),
     output:
         judgements=f"{RESULTS}/judgements/{{corpus}}/{{query_set}}/{{judge}}.parquet",
@@ -133,12 +147,13 @@ rule import_judgements:
         "../../envs/core.yaml"
     params:
         spec=lambda w: judge_spec(w.judge),
+        reach=lambda w: reach_options(w.corpus, w.query_set),
     message:
         "Reading what {wildcards.judge} says of {wildcards.query_set} on {wildcards.corpus}"
     shell:
         "python -m verseir import_judgements --corpus {wildcards.corpus:q} --query-set {wildcards.query_set:q}"
         " --judge {wildcards.judge:q} --spec {params.spec:q} --pool {input.pool:q} --poems {input.poems:q}"
-        " --duplicates {input.duplicates:q} --queries {input.queries:q} --output {output.judgements:q}"
+        " --duplicates {input.duplicates:q} {params.reach:q} --queries {input.queries:q} --output {output.judgements:q}"
         " --tally {output.tally:q} 2>&1 | tee {log:q}"
 
 

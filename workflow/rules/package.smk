@@ -37,6 +37,7 @@ rule package_benchmark:
         queries=lambda w: expand(f"{RESULTS}/queries/{{query_set}}.parquet", query_set=packaged(w.package)),
         qrels=lambda w: expand(f"{RESULTS}/queries/{{query_set}}.qrels.parquet", query_set=packaged(w.package)),
         attributes=lambda w: [file for name in packaged(w.package) for file in [query_attributes_of(name)] if file],
+        labels=lambda w: expand(f"{RESULTS}/queries/{{query_set}}.labels.csv", query_set=package_labels(w.package)),
         prompts=lambda w: sorted(set(package_prompts(study, PACKAGES[w.package]).values())),
         code=code("package_benchmark"),
     output:

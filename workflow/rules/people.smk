@@ -56,6 +56,13 @@ def of_place(given, part):
     return f"{RESULTS}/{part}".format(corpus=given["corpus"], query_set=given.get("query_set"))
 
 
+def sheet_reach(sheet, listed):
+    """``listed`` (files or options) of what a query of a thematic sheet can find; a part of a pool has it from there."""
+    given = SHEETS[sheet]
+    drawn = study.kind_of(given) == "thematic" and not is_part(sheet)
+    return listed(given["corpus"], given["query_set"]) if drawn else []
+
+
 def of_sheet(wildcards, part):
     return of_place(SHEETS[wildcards.sheet], part)
 
@@ -76,6 +83,7 @@ rule draw_sheet:
         poems=lambda w: of_sheet(w, "corpora/{corpus}/poems.parquet"),
         duplicates=lambda w: of_sheet(w, "corpora/{corpus}/duplicates.csv"),
         guidelines=lambda w: SHEETS[w.sheet]["guidelines"],
+        reach=lambda w: sheet_reach(w.sheet, reach_files),
         code=code("draw_sheet"),
         template=[project_file(f"workflow/report/sheet.{suffix}") for suffix in ("html", "js")],
     output:
@@ -97,6 +105,7 @@ rule draw_sheet:
         query_set=lambda w: SHEETS[w.sheet]["query_set"],
         cross=lambda w: canonical(sheet_cross(w.sheet)),
         options=lambda w: sheet_options(w.sheet),
+        reach=lambda w: sheet_reach(w.sheet, reach_options),
         verses=study.judging.get("verses"),
         seed=study.spec["seed"],
     message:
@@ -105,6 +114,7 @@ rule draw_sheet:
         "python -m verseir draw_sheet --sheet {wildcards.sheet:q} --kind {params.kind} --corpus {params.corpus:q}"
         " --query-set {params.query_set:q} --results {params.results:q} --cross {params.cross:q}"
         " --queries {input.queries:q} --poems {input.poems:q} --duplicates {input.duplicates:q} {params.options:q}"
+        " {params.reach:q}"
         " --verses {params.verses} --seed {params.seed} --guidelines {input.guidelines:q}"
         " --template {input.template[0]:q} --items {output.drawn:q} --csv {output.csv:q} --html {output.html:q}"
         " 2>&1 | tee {log:q}"

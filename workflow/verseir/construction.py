@@ -170,6 +170,13 @@ def _pooling_faults(study: Study, where: str) -> Iterator[Fault]:
     if asked["mode"] not in study.modes:
         yield Fault(where, 0, f"{field}.mode", f"unknown mode '{asked['mode']}'", closest(asked["mode"], study.modes))
         return
+    n_systems = len(set(asked["systems"]))
+    if n_systems * asked["depth"] < asked["candidates"]:
+        most = f"{n_systems} x {asked['depth']}"
+        problem = f"{asked['candidates']} candidates cannot be found: systems vote for {most} poems at most"
+        deeper = -(-asked["candidates"] // max(n_systems, 1))
+        hint = f"candidates: {n_systems * asked['depth']}, or fewer; or depth: {deeper}"
+        yield Fault(where, 0, f"{field}.candidates", problem, hint)
     if asked["depth"] > study.spec["depth"]:
         problem = f"systems vote for {asked['depth']} poems, but ranked lists hold {study.spec['depth']}"
         yield Fault(where, 0, f"{field}.depth", problem, f"depth: {asked['depth']}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 #: How much of a value a message shows, in characters.
 SHOWN = 60
+#: How many faults of one kind are told one by one where one cause may have made them all; the rest are counted.
+FEW = 10
 #: What no reader would read on to the end: a text without a blank that is longer than an id should be.
 _LONG = re.compile(r"[^\s/]{81,}")
 
@@ -24,13 +26,18 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """One fault in an input: where it is, what was found, and what would mend it."""
+    """One fault in an input: where it is, what was found, and what would mend it.
+
+    ``follows`` says that another fault may be all that is wrong here, such as that of an id which this line names: it
+    is told after those that do not.
+    """
 
     file: str
     line: int = 0
     field: str = ""
     problem: str = ""
     hint: str = ""
+    follows: bool = False
 
     def __str__(self) -> str:
         where = self.file + (f":{self.line}" if self.line else "")
@@ -41,13 +48,16 @@ class Fault:
 
 
 class InputFaults(Exception):
-    """All faults found in the inputs of one step, raised once. ``faults`` is sorted and free of repeats."""
+    """All faults found in the inputs of one step, raised once.
+
+    ``faults`` is sorted, those last that may follow from others, and free of repeats.
+    """
 
     #: How many faults are printed; the rest are counted.
     shown = 50
 
     def __init__(self, faults: Iterable[Fault]):
-        self.faults = sorted(set(faults))
+        self.faults = sorted(set(faults), key=lambda fault: (fault.follows, fault))
         super().__init__(self.faults)
 
     def __str__(self) -> str:
@@ -57,6 +67,17 @@ class InputFaults(Exception):
         if n > self.shown:
             lines.append(f"  ... and {n - self.shown} more")
         return "\n".join(lines)
+
+
+def first_few(faults: Sequence[Fault]) -> list[Fault]:
+    """``faults``, which are of one kind, as a reader needs them: the first ten, and one that counts the others.
+
+    That one has the place of the first that it stands for.
+    """
+    told, rest = sorted(faults)[:FEW], sorted(faults)[FEW:]
+    if rest:
+        told.append(replace(rest[0], problem=f"and {len(rest)} more like this: {rest[0].problem}"))
+    return told
 
 
 class UserError(Exception):

@@ -162,4 +162,10 @@ def named_files(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def missing_judging_files(spec: Mapping[str, Any], base: Path) -> list[Fault]:
     """Files that ``named_files`` gives and that are not there."""
     absent = ((key, path) for key, path in named_files(spec) if not (base / path).is_file())
-    return [Fault(path, 0, key, "there is no such file") for key, path in absent]
+    later = (
+        "no scores yet? leave `judges` and what needs them out, make the pool (pool/<corpus>/<query set>.csv), score it"
+    )
+    return [
+        Fault(path, 0, key, "there is no such file", later if ".judges." in key and key.endswith(".path") else "")
+        for key, path in absent
+    ]

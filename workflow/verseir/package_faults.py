@@ -49,3 +49,8 @@ def _setting_faults(
                 f"the queries of {name} have no attribute '{TARGET}', which says in what language they ask for poems"
             )
             yield Fault(where, 0, place, problem, f"attributes: [{TARGET}] at their `path`, or {setting[:-5]}_cross")
+        elif setting.endswith("_mono") and study.within(name) != TARGET:
+            source = query_set.get("graded", query_set.get("edit", {})).get("of", name)
+            problem = f"{name} is searched among poems in any language, so other poems than `mono` has were judged"
+            hint = f"query_sets.{source}.within: {TARGET}; or {setting[:-5]}_cross"
+            yield Fault(where, 0, place, problem, hint)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, UserError, closest
+from verseir.given_keys import idle_keys, scope_faults
 from verseir.judging_faults import missing_judging_files
 from verseir.layout import runs
 from verseir.study import Study, variant
@@ -25,6 +26,10 @@ DRAWN_FROM = {
 }
 #: Those that say where their queries are from, so that a set may be searched nowhere: systems can be tuned on it.
 UNSEARCHED = ("idioms", "beir", "poetry")
+
+
+#: Endings of the files of a query set beside its own, and what is in them: a set called so would be such a file.
+STORED = {".attributes": "attributes", ".labels": "labels", ".qrels": "judgements", ".split": "parts"}
 
 
 def _registry_hint(files: list[str]) -> str:
@@ -173,22 +178,20 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
                     problem = f"{drawn} is read with {spec['corpora'][drawn]['adapter']}, which knows no {key}"
                     yield Fault(where, 0, f"{field}.{key}", problem, f"adapter: {adapter}")
         if "idioms" in query_set:
-            for key in ("attributes", "columns", "register", "binary", "max_grade", "qrels"):
-                if key in query_set:
-                    yield Fault(where, 0, f"{field}.{key}", "an idiom set has this from its file", "take it out")
             for key in query_set.get("filter", {}):
                 yield from unknown(key, IDIOM_ATTRIBUTES, f"{field}.filter", "attribute")
-            if query_set["judged"] == "later":
-                yield Fault(where, 0, f"{field}.judged", "an idiom set is judged by its rules", "take it out")
         known = known_attributes(spec["query_sets"].get(query_set.get("graded", {}).get("of"), query_set))
         for attribute in query_set["strata"]:
             yield from unknown(attribute, known, f"{field}.strata", "attribute")
-        if "within" in query_set and "edit" not in query_set:
+        if "within" in query_set and not {"edit", "poetry"} & set(query_set):
             yield from unknown(query_set["within"], known, f"{field}.within", "attribute of the queries")
         for mode in query_set.get("modes", []):
             yield from unknown(mode, spec["modes"], f"{field}.modes", "mode")
-        if name.endswith(".qrels"):
-            yield Fault(where, 0, field, "a name may not end in .qrels: its judgements are stored so")
+        for ending in (ending for ending in STORED if name.endswith(ending)):
+            problem = f"a name may not end in {ending}: {STORED[ending]} of a query set are stored so"
+            yield Fault(where, 0, field, problem, f"{name.removesuffix(ending)}_{ending[1:]}")
+    yield from idle_keys(spec, where)
+    yield from scope_faults(spec["query_sets"], where)
     for mode in spec["keep"]:
         yield from unknown(mode, spec["modes"], "keep", "mode")
     for position, family in enumerate(spec["contrasts"]):

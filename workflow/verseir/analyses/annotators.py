@@ -16,7 +16,7 @@ from verseir.analyses.clusters import clusters_of
 from verseir.analyses.judged import Judged, aspects_of, empty_places, item_scores
 from verseir.analyses.paired import TESTED, Draws, Pair, compare_columns, notes, system_pairs, tested, tidy
 from verseir.judging.annotations import GRADES
-from verseir.judging.pool import representatives
+from verseir.judging.pool import standing
 from verseir.judging.rubrics import ABOUTNESS, OVERALL
 from verseir.layout import Run
 from verseir.stats.clustered import clustered_kappa, clustered_spearman, clustered_within
@@ -260,7 +260,7 @@ def annotator_contrasts(
         for mode in sorted(set(spec["modes"])):
             cell = (spec["corpus"], mode, spec["query_set"])
             own = {name: runs[Run(*cell, name)] for name in sorted(set(spec["systems"])) if Run(*cell, name) in runs}
-            places = _places(own, duplicates[spec["corpus"]], spec["depth"])
+            places = standing(_places(own, spec["depth"]), frame, duplicates[spec["corpus"]])
             named = {"sheet": sheet, "corpus": spec["corpus"], "query_set": spec["query_set"], "mode": mode}
             for annotator, grades in grades_by(frame).items():
                 named |= {"annotator": annotator, "family": f"annotators/{sheet}/{annotator}/{mode}"}
@@ -270,15 +270,14 @@ def annotator_contrasts(
     return tested(rows, ANNOTATOR_CONTRASTS, ANNOTATOR_CONTRASTS.unique)
 
 
-def _places(runs: Mapping[str, pl.DataFrame], duplicates: pl.DataFrame, depth: int) -> pl.DataFrame:
-    """system, query_id, poem_id of the first ``depth`` places of each run; a poem stands for its class."""
+def _places(runs: Mapping[str, pl.DataFrame], depth: int) -> pl.DataFrame:
+    """system, query_id, poem_id of the first ``depth`` places of each run."""
     schema = {"system": pl.String, "query_id": pl.String, "poem_id": pl.String}
     parts = [pl.DataFrame(schema=schema)]
     for system, run in runs.items():
         top = run.filter(pl.col("rank") <= depth)
-        top = top.join(representatives(duplicates), on="poem_id", how="left")
-        parts.append(top.select(pl.lit(system).alias("system"), "query_id", pl.coalesce("class_id", "poem_id")))
-    return pl.concat([part.rename(dict(zip(part.columns, schema, strict=True))) for part in parts])
+        parts.append(top.select(pl.lit(system).alias("system"), "query_id", "poem_id"))
+    return pl.concat(parts)
 
 
 def _values(places: pl.DataFrame, grades: pl.DataFrame, systems: list[str], depth: int, lowest: int) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from scipy import stats
 from verseir.analyses.clusters import no_interval
 from verseir.analyses.judged import DIGITS, Judged, Matrix, aspects_of, by_gaps, empty_places, item_scores, matrices
 from verseir.analyses.paired import TESTED, independent, notes, tidy
+from verseir.judging.pool import standing
 from verseir.judging.rubrics import ABOUTNESS, OVERALL, Rubric
 from verseir.layout import Run
 from verseir.stats.bootstrap import bootstrap_means
@@ -132,16 +133,10 @@ def judged_per_query(
     for one in judged:
         cell = cells.get((one.corpus, one.query_set), [])
         if cell:
-            places = _by_class(pl.concat([named for _, named in cell]), duplicates[one.corpus])
+            places = standing(pl.concat([named for _, named in cell]), item_scores(one), duplicates[one.corpus])
             asked = _crossed([run for run, _ in cell], query_ids[one.query_set])
             parts += _scored(one, places, asked, k)
     return pl.concat(parts).sort(JUDGED_PER_QUERY.unique)
-
-
-def _by_class(places: pl.DataFrame, duplicates: pl.DataFrame) -> pl.DataFrame:
-    """``places`` with each poem named by the representative of its class; one without a class stands for itself."""
-    named = places.join(duplicates.select("poem_id", "class_id"), on="poem_id", how="left")
-    return named.with_columns(poem_id=pl.coalesce("class_id", "poem_id")).drop("class_id")
 
 
 def _crossed(cell: Sequence[Run], query_ids: Sequence[str]) -> pl.DataFrame:

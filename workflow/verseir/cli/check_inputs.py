@@ -17,19 +17,28 @@ from verseir.corpora.indexed import bare_modes, keep_faults, modes_of
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import Corpus, PartlyRead
 from verseir.corpora.poetrymteb import Setting, files_read
+from verseir.exchange.languages import three_letters
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.judging.annotations import Judgeable, read_annotations
-from verseir.judging.construction_checks import pooling_faults, scale_faults, split_faults
+from verseir.judging.construction_checks import (
+    pooling_faults,
+    rubric_faults,
+    scale_faults,
+    split_faults,
+    ungraded_faults,
+)
 from verseir.judging.graded_sheets import sheet_grades
 from verseir.judging.judgement_files import Pooled, read_scores
+from verseir.judging.package_checks import packaging_faults
 from verseir.judging.pool import POOL
 from verseir.judging.prompts import read_prompt
 from verseir.judging.rubrics import Rubric, read_rubric
 from verseir.labelling import judged_by
-from verseir.queries.answer_checks import depth_faults, unanswered_faults, within_faults
+from verseir.queries.answer_checks import depth_faults, unanswered_faults
 from verseir.queries.benchmark_checks import beir_faults, idiom_faults, idiom_spelling_faults, poetry_faults
 from verseir.queries.checks import chapter_faults, edit_faults, places_of, probe_faults, strata_faults, stray_edits
 from verseir.queries.load import PartlyLoaded, QuerySet, cross_check, load_query_set
+from verseir.queries.within_checks import within_faults, within_warnings
 from verseir.systems.sources import require_at_hand
 from verseir.tables import DUPLICATES
 from verseir.written import without_written, written_sources
@@ -44,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measures", nargs="*", default=[], help="measures of the study")
     parser.add_argument("--encoders", type=json.loads, default=[], help="JSON: the dense systems")
     parser.add_argument("--judging", type=json.loads, default={}, help="JSON: judges and sheets")
+    parser.add_argument("--packages", type=json.loads, default={}, help="JSON: benchmarks that are made of the study")
     parser.add_argument("--published", default="", help="file of printed figures, if the study names one")
     parser.add_argument("--output", required=True)
 
@@ -78,7 +88,9 @@ def run(args: argparse.Namespace) -> None:
     faults += strata_faults(read, args.query_sets)
     faults += split_faults(read, args.query_sets)
     faults += pooling_faults(read, args.judging)
-    faults += scale_faults(args.query_sets, args.judging)
+    for of_graded in (scale_faults, rubric_faults, ungraded_faults):
+        faults += of_graded(args.query_sets, args.judging)
+    faults += packaging_faults(args.packages, corpora, args.query_sets, args.judging)
     faults += _audit_faults(corpora, args.corpora)
     faults += _judging_faults(corpora, query_sets | drawn, args.query_sets, args.judging)
     faults += _judging_depth_faults(corpora, args.query_sets, args.judging)
@@ -91,7 +103,7 @@ def run(args: argparse.Namespace) -> None:
     for name, query_set in (query_sets | partly).items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
         if query_set is not None and searched:
-            faults += cross_check(query_set, searched)
+            faults += cross_check(query_set, searched, {name for name in searched if corpora[name] is None})
     if faults:
         raise InputFaults(faults)
     record = _record(args, corpora, query_sets | idioms)
@@ -111,6 +123,8 @@ def run(args: argparse.Namespace) -> None:
     for corpus in filter(None, corpora.values()):
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")
+    for warning in within_warnings(corpora, drawn | query_sets, args.query_sets, places, args.keep, three_letters):
+        print(f"warning: {warning}")
 
 
 def _corpus(name: str, spec: dict, known_ids: dict[str, set[str]], faults: list[Fault]) -> Corpus | None:

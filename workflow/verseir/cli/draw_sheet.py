@@ -12,6 +12,7 @@ from verseir.formats import count
 from verseir.judging.graded_sheets import part_sheet, question_of, sheet_rubric
 from verseir.judging.misses import misses, strongest, values_of
 from verseir.judging.pool import POOL
+from verseir.judging.reach import read_reach
 from verseir.judging.sheet_page import Page, read_guidelines, render_page
 from verseir.judging.sheets import (
     KINDS,
@@ -40,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True)
     parser.add_argument("--poems", required=True)
     parser.add_argument("--duplicates", required=True)
+    parser.add_argument("--within", help="the attribute that the queries are searched within; all poems if not given")
+    parser.add_argument("--reach", nargs=3, help="--within: poems and attributes of the corpus, attributes of queries")
     parser.add_argument("--n", type=int, help="queries (thematic) or misses (known-item) to draw; all if not given")
     parser.add_argument("--seed", required=True, type=int)
     parser.add_argument("--verses", required=True, type=int, help="verses of a poem that are shown")
@@ -89,6 +92,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _thematic(args: argparse.Namespace, queries: pl.DataFrame, duplicates: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     chosen = [one for one in runs(args.cross) if (one.corpus, one.query_set) == (args.corpus, args.query_set)]
+    if reach := read_reach(args.within, args.reach or []):
+        duplicates = reach.classes(duplicates)
     frames = (read_table(one.path(f"{args.results}/runs"), RUN) for one in chosen)
     sheet = thematic_sheet(frames, duplicates, queries, args.corpus, args.query_set, args.depth, args.n, args.seed)
     n_queries = count(sheet["query_id"].n_unique(), "query", "queries")

@@ -9,6 +9,7 @@ from verseir.judging.annotations import ANNOTATIONS, GRADES
 from verseir.judging.judgements import JUDGEMENTS
 from verseir.judging.labels import JUDGE, LABELS, PEOPLE, WHOLE, Origin, grades_of_judge, grades_of_people, labelled
 from verseir.judging.pool import POOL
+from verseir.judging.reach import read_reach
 from verseir.judging.rubrics import read_rubric
 from verseir.queries.splits import SPLIT, of_part
 from verseir.tables import DUPLICATES, QRELS, QUERIES, QUERY_ATTRIBUTES, read_table, write_table
@@ -28,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", required=True)
     parser.add_argument("--attributes", nargs="*", default=[], help="of the parent's queries, where they have any")
     parser.add_argument("--duplicates", required=True)
+    parser.add_argument("--within", help="the attribute that the queries are searched within; all poems if not given")
+    parser.add_argument("--reach", nargs=3, help="--within: poems and attributes of the corpus, attributes of queries")
     parser.add_argument("--output-queries", required=True)
     parser.add_argument("--output-qrels", required=True)
     parser.add_argument("--output-attributes", required=True)
@@ -47,13 +50,14 @@ def run(args: argparse.Namespace) -> None:
     origin = Origin(args.name, args.corpus, args.parent, args.part or WHOLE, source, args.judge or args.sheet)
     attributes = [pl.DataFrame(schema=dict(QUERY_ATTRIBUTES.columns))]
     attributes += [read_table(path, QUERY_ATTRIBUTES) for path in args.attributes]
+    reach, duplicates = read_reach(args.within, args.reach or []), read_table(args.duplicates, DUPLICATES)
     made = labelled(
         origin,
         queries,
         pl.concat(attributes),
         read_table(args.items, POOL),
         grades,
-        read_table(args.duplicates, DUPLICATES),
+        reach.classes(duplicates) if reach else duplicates,
         read_rubric(args.rubric[0]).scale if args.rubric else GRADES,
     )
     write_table(made.queries, args.output_queries, QUERIES)

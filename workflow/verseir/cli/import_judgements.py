@@ -7,6 +7,7 @@ from pathlib import Path
 from verseir.judging.judgement_files import Pooled, read_scores
 from verseir.judging.judgements import JUDGEMENTS, JUDGING, counts, judgements, judging_row, told
 from verseir.judging.pool import POOL
+from verseir.judging.reach import read_reach
 from verseir.judging.rubrics import read_rubric
 from verseir.tables import DUPLICATES, POEMS, QUERIES, read_table, write_table
 
@@ -20,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--poems", required=True)
     parser.add_argument("--queries", required=True)
     parser.add_argument("--duplicates", required=True)
+    parser.add_argument("--within", help="the attribute that the queries are searched within; all poems if not given")
+    parser.add_argument("--reach", nargs=3, help="--within: poems and attributes of the corpus, attributes of queries")
     parser.add_argument("--output", required=True)
     parser.add_argument("--tally", required=True)
 
@@ -28,13 +31,14 @@ def run(args: argparse.Namespace) -> None:
     rubric = read_rubric(args.spec["rubric"])
     file = args.spec["path"]
     pool = read_table(args.pool, POOL)
+    reach, duplicates = read_reach(args.within, args.reach or []), read_table(args.duplicates, DUPLICATES)
     pooled = Pooled(
         args.corpus,
         args.query_set,
         pool,
         read_table(args.poems, POEMS),
         read_table(args.queries, QUERIES),
-        read_table(args.duplicates, DUPLICATES),
+        reach.classes(duplicates) if reach else duplicates,
     )
     imported = read_scores(Path(file), file, pooled, rubric)
     named = {

@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> None:
         "corpus": args.name,
         "n_poems": len(corpus.poems),
         "n_verses": int(corpus.poems["verses"].list.len().sum()),
+        "n_without_language": corpus.poems["language"].null_count(),
         "n_classes": duplicates["class_id"].n_unique(),
         "n_duplicates": len(repeated) - repeated["class_id"].n_unique(),
         "warnings": corpus.warnings,

@@ -7,6 +7,7 @@ from pathlib import Path
 from verseir.exchange.package import Part, corpus_frame, write_package
 from verseir.exchange.package_card import Made, package_card
 from verseir.formats import count
+from verseir.judging.labels import LABELS
 from verseir.tables import POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, read_table
 
 
@@ -39,13 +40,20 @@ def run(args: argparse.Namespace) -> None:
         for split, query_set in splits.items()
     ]
     names = (args.package, args.study, args.corpus, args.corpus_spec, args.title, args.about)
-    made = Made(*names, args.labels, args.splits, args.pooling, args.depth)
+    notes = {name: note for name in args.labels if (note := _note(args.results / "queries", name))}
+    made = Made(*names, args.labels, args.splits, args.pooling, args.depth, notes)
     prompts = {name: Path(path) for name, path in args.prompts.items()}
     card = package_card(made, documents, parts, sorted(prompts))
     write_package(args.output, args.corpus, documents, poems, parts, card, prompts)
     n_queries, n_judged = sum(len(part.queries) for part in parts), sum(len(part.qrels) for part in parts)
     told = [count(len(poems), "poem"), count(n_queries, "query", "queries"), count(n_judged, "judgement")]
     print(f"{args.output}: {', '.join(told)} in {count(len(args.settings), 'setting')}")
+
+
+def _note(folder: Path, query_set: str) -> str | None:
+    """What of a graded set is without a grade, in words; None where nothing is."""
+    notes = read_table(folder / f"{query_set}.labels.csv", LABELS)["note"]
+    return next(iter(notes.drop_nulls()), None)
 
 
 def _part(folder: Path, setting: str, split: str, query_set: str) -> Part:

@@ -21,6 +21,7 @@ from verseir.exchange.languages import three_letters
 from verseir.faults import Fault, InputFaults, shown
 from verseir.formats import count
 from verseir.queries.graded import MOST
+from verseir.queries.splits import same_text
 from verseir.systems.tokenizers import words_by_script
 
 #: The config and the split of the poems.
@@ -88,7 +89,7 @@ def _targets(part: Part) -> dict[str, str]:
 
 
 def package_faults(corpus: str, documents: pl.DataFrame, poems: pl.DataFrame, parts: Sequence[Part]) -> list[Fault]:
-    """All for which the adapter ``poetrymteb`` would refuse the package, and queries that train and test share.
+    """All for which the adapter ``poetrymteb`` would refuse the package, and what train and test share.
 
     Args:
         corpus: name of the corpus.
@@ -147,15 +148,29 @@ def _target_faults(part: Part, relevant: pl.DataFrame, languages: Mapping[str, s
 
 
 def _shared(parts: Sequence[Part]) -> Iterator[Fault]:
-    """Queries for training that are for testing too."""
-    for train in parts:
-        for test in parts:
-            if train.split == "train" and test.split != "train" and train.setting == test.setting:
-                both = train.queries.join(test.queries, on="query_id", how="semi")["query_id"].sort()
-                for query_id in both:
+    """Queries for training that are for testing too: by id in one setting, by text in all settings of one aspect.
+
+    The same words may be asked ``mono`` and ``cross``, so long as both are for training, or neither. Of another aspect
+    they ask for other poems. Silver and gold may share queries: people judge some of those that a judge judges.
+    """
+    ordered = sorted(parts, key=order_of)
+    tests = [part for part in ordered if part.split != "train"]
+    for train in (part for part in ordered if part.split == "train"):
+        where = f"query set {train.query_set}"
+        for test in (part for part in tests if part.aspect == train.aspect):
+            last_first = test.queries.sort("query_id", descending=True).select("text", "query_id").iter_rows()
+            by_text = {same_text(text): query_id for text, query_id in last_first}
+            there = set(test.queries["query_id"]) if train.setting == test.setting else set()
+            for query_id, text in train.queries.sort("query_id").select("query_id", "text").iter_rows():
+                if query_id in there:
                     problem = f"query '{query_id}' is in {test.query_set} ({test.split}) too"
                     hint = "take parts of one `split`: train here, test or gold there"
-                    yield Fault(f"query set {train.query_set}", 0, "query_id", problem, hint)
+                    yield Fault(where, 0, "query_id", problem, hint)
+                elif (other := by_text.get(same_text(text))) is not None:
+                    place = f"{test.query_set} ({test.setting}, {test.split})"
+                    problem = f"query '{query_id}' has the text of query '{other}' in {place}"
+                    hint = "split a set once: queries of one text stay together; sets of one file split alike"
+                    yield Fault(where, 0, "text", problem, hint)
 
 
 def counts_frame(documents: pl.DataFrame, parts: Sequence[Part]) -> pl.DataFrame:

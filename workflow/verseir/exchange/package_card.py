@@ -10,6 +10,7 @@ import polars as pl
 import yaml
 
 from verseir import __version__
+from verseir.corpora.duplicates import NEAR, SHINGLE
 from verseir.exchange.card import LICENCES
 from verseir.exchange.languages import UNTOLD
 from verseir.exchange.package import CORPUS, CORPUS_SPLIT, COUNTS, PROMPTS, Part, configs_of, order_of
@@ -17,7 +18,11 @@ from verseir.formats import count
 
 #: What a grade means, in a word.
 GRADES = {3: "strong match", 2: "moderate match", 1: "weak match", 0: "judged, and no match (hard negative)"}
-_COPIES = "Poems that are the same have one grade."
+_COPIES = (
+    "Copies of a poem that was judged have its grade, by the audit of duplicates: poems of the same words, and near"
+    f" copies, which share {NEAR:.0%} or more of the runs of {SHINGLE} words of the shorter or are linked by poems that"
+    " do; of queries that are searched within one language (or another attribute) only those that they can find."
+)
 _UNDETERMINED = "und"
 
 
@@ -26,7 +31,8 @@ class Made:
     """How a benchmark was made, in the words of its study.
 
     ``labels`` says of each query set that the study graded who did (``labelling.labelled_by``), ``splits`` how its
-    parent was split, ``pooling`` how results were pooled (None: all that stood first), ``depth`` how deep.
+    parent was split, ``pooling`` how results were pooled (None: all that stood first), ``depth`` how deep, ``notes``
+    what of each of those query sets has no grade, in words (the notes of LABELS).
     """
 
     name: str
@@ -39,6 +45,7 @@ class Made:
     splits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pooling: Mapping[str, Any] | None = None
     depth: int | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def package_card(made: Made, documents: pl.DataFrame, parts: Sequence[Part], prompts: Sequence[str]) -> str:
@@ -155,20 +162,28 @@ def _how(made: Made, parts: Sequence[Part]) -> str:
     if parents:
         lines.append(_pooled(made))
     lines.append("")
-    lines += [f"- {part.setting}, {part.split}: {_labelled(made.labels.get(part.query_set))}" for part in parts]
+    for part in parts:
+        note = made.notes.get(part.query_set)
+        told = [
+            _labelled(made.labels.get(part.query_set)),
+            _other_rubric(made, part, parts),
+            f"{note}." if note else "",
+        ]
+        lines.append(f"- {part.setting}, {part.split}: {' '.join(filter(None, told))}")
     return "\n".join([*lines, ""])
 
 
 def _split(parent: str, split: Mapping[str, Any]) -> str:
     gold = (
-        f" {count(split['gold'], 'query', 'queries')} of test were drawn for people (gold)."
+        f" {count(split['gold'], 'query', 'queries')} of test were drawn for people (gold); they are among the queries of"
+        " test too, so gold and silver are not to be averaged."
         if split.get("gold")
         else ""
     )
     return (
         f"The queries of `{parent}` were parted into train and test: {split['test']:.0%} are test, drawn alike from"
         f" {count(split['clusters'], 'cluster')} (k-means on vectors of `{split['encoder']}`); queries that share a"
-        f" poem or a cluster of their own stayed together.{gold}"
+        f" text, a poem or a cluster of their own stayed together.{gold}"
     )
 
 
@@ -191,8 +206,21 @@ def _labelled(label: Mapping[str, Any] | None) -> str:
         return "the judgements were given to the study."
     if "sheet" in label:
         return "people judged, not knowing which system found a poem; the grade is the median of theirs, rounded down."
-    model = f", the model `{label['model']}`" if label.get("model") else ""
-    return f"the judge `{label['judge']}`{model}, by the rubric in `{PROMPTS}`; no grade is a person's."
+    if not label.get("model"):
+        return f"the judge `{label['judge']}`, whose scores came from a file; who gave them, the file does not say."
+    return f"the judge `{label['judge']}`, the model `{label['model']}`, by the rubric in `{PROMPTS}`; no grade is a person's."
+
+
+def _other_rubric(made: Made, part: Part, parts: Sequence[Part]) -> str:
+    """That people graded by another rubric than the judge of the same setting, where they did."""
+    label = made.labels.get(part.query_set, {})
+    if "sheet" not in label:
+        return ""
+    of_setting = (made.labels.get(other.query_set, {}) for other in parts if other.setting == part.setting)
+    others = sorted({str(other["rubric"]) for other in of_setting if "judge" in other and "rubric" in other})
+    if not others or label.get("rubric") in others:
+        return ""
+    return "They graded by another rubric than the judge of this setting: its grades and theirs may not mean the same."
 
 
 def _grades(prompts: Sequence[str]) -> str:

@@ -10,9 +10,10 @@ import polars as pl
 
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.formats import count
-from verseir.judging.rubrics import read_rubric
+from verseir.judging.rubrics import OVERALL, read_rubric
 from verseir.queries.load import QuerySet
 from verseir.queries.splits import groups_of, size_of_test
+from verseir.rows import read_rows, whole_number
 
 #: What was read of each query set; None for what could not be read.
 QuerySets = Mapping[str, QuerySet | None]
@@ -57,6 +58,72 @@ def pooling_faults(query_sets: QuerySets, judging: Mapping[str, Any]) -> Iterato
             more = f", and so have {count(len(over) - 1, 'other query', 'other queries')}" if len(over) > 1 else ""
             problem = f"query '{query_id}' has {most} relevant poems for {count(places, 'place')} in its pool{more}"
             yield Fault(file, line, "relevant", problem, f"judging.pooling.candidates: {most}")
+
+
+def ungraded_faults(specs: Mapping[str, Any], judging: Mapping[str, Any]) -> Iterator[Fault]:
+    """Files of scores from which a query set is graded, and that have no score above 0 for it: it would be empty.
+
+    Files with rows that cannot be read are told elsewhere.
+    """
+    asked: dict[str, dict[str, list[str]]] = {}
+    for name, spec in sorted(specs.items()):
+        given = spec.get("graded", {})
+        file = judging.get("judges", {}).get(given.get("judge"), {}).get("path")
+        if file and given["of"] in specs:
+            asked.setdefault(file, {}).setdefault(given["of"], []).append(name)
+    for file, by_parent in sorted(asked.items()):
+        unread: list[Fault] = []
+        try:
+            rows = [row.values for row in read_rows(Path(file), file, unread)]
+        except (InputFaults, UserError, OSError):
+            continue
+        if unread or not rows:
+            continue
+        for parent, names in sorted(by_parent.items()):
+            corpora = {corpus for name in names for corpus in specs[name]["corpora"]}
+            if not any(_answers(row, parent, corpora) for row in rows):
+                problem = f"no row has a score above 0 for {parent}, so {', '.join(names)} would have no query"
+                yield Fault(
+                    file, 0, OVERALL, problem, "is it the file of this query set, and is its scale the rubric's?"
+                )
+
+
+def _answers(row: Mapping[str, Any], parent: str, corpora: set[str]) -> bool:
+    """Whether a row of a file of scores says of a query set that a poem answers."""
+    for key, known in (("query_set", {parent}), ("corpus", corpora)):
+        if isinstance(row.get(key), str) and row[key].strip() and row[key].strip() not in known:
+            return False
+    scores = row.get("scores")
+    score = whole_number(scores.get(OVERALL) if isinstance(scores, dict) else row.get(OVERALL))
+    return score is not None and score > 0
+
+
+def rubric_faults(specs: Mapping[str, Any], judging: Mapping[str, Any]) -> Iterator[Fault]:
+    """Sheets with a rubric of another scale than that by which a judge grades the same queries.
+
+    Rubrics that cannot be read are told elsewhere.
+    """
+    sheets, judges = judging.get("sheets", {}), judging.get("judges", {})
+    graded = [(spec["graded"], name) for name, spec in sorted(specs.items()) if "graded" in spec]
+    named = {(given["of"], given["sheet"]) for given, _ in graded if "sheet" in given}
+    scored = {(given["of"], given["judge"]) for given, _ in graded if "judge" in given}
+    for parent, sheet in sorted(named):
+        own = _scale(sheets.get(sheet, {}).get("rubric"))
+        for _, judge in sorted(place for place in scored if place[0] == parent):
+            other = _scale(judges.get(judge, {}).get("rubric"))
+            if own and other and own != other:
+                scales = [f"{scale[0]} to {scale[-1]}" for scale in (own, other)]
+                problem = f"the sheet {sheet} grades {parent} from {scales[0]}, but {judge} from {scales[1]}"
+                hint = f"one scale for both: judging.sheets.{sheet}.rubric: {judges[judge]['rubric']}"
+                yield Fault(sheets[sheet]["rubric"], 0, "scale", problem, hint)
+
+
+def _scale(file: str | None) -> tuple[int, ...]:
+    """The scale of a rubric; empty where there is none, or it cannot be read."""
+    try:
+        return tuple(read_rubric(Path(file)).scale) if file else ()
+    except (InputFaults, UserError):
+        return ()
 
 
 def scale_faults(specs: Mapping[str, Any], judging: Mapping[str, Any]) -> Iterator[Fault]:

@@ -78,8 +78,10 @@ def grades_of_people(annotations: pl.DataFrame) -> pl.DataFrame:
 def of_classes(grades: pl.DataFrame, duplicates: pl.DataFrame) -> pl.DataFrame:
     """``grades`` with a row for every poem of the class of duplicates that a graded poem stands for.
 
-    Poems that are the same have one grade: else a system would be held to the copy that happened to be judged. One that
-    has a grade of its own keeps it; another has that of the poem that the class is called after, or of the smallest id.
+    Copies, by the audit of duplicates, have one grade: else a system would be held to the copy that happened to be
+    judged. A class of the audit holds near copies too (poems of which half the wording is shared, and poems that only
+    another of the class links), so the grade is that of a text near to the one that was read. A poem with a grade of
+    its own keeps it; another has that of the poem that the class is called after, or of the smallest id.
     """
     class_of = representatives(duplicates)
     named = grades.join(class_of, on="poem_id", how="left").with_columns(
@@ -104,7 +106,8 @@ def labelled(
 ) -> Labelled:
     """The graded set of some queries.
 
-    An item without a grade is left out of the QRELS and counted; a query is left out that has no grade above 0.
+    An item without a grade is left out of the QRELS and counted; a query is left out that has no grade above 0. A grade
+    of what was not to be judged, such as a pair that people graded beyond their sheet, is passed over and counted.
 
     Args:
         origin: the names of the set and of what it is from.
@@ -112,14 +115,17 @@ def labelled(
         attributes: QUERY_ATTRIBUTES of the parent; may have rows of other queries.
         items: query_id and poem_id of what was to be judged; may have rows of other queries.
         grades: query_id, poem_id and grade, likewise.
-        duplicates: the DUPLICATES of the corpus.
+        duplicates: the DUPLICATES of the corpus; where queries are searched within an attribute, with classes parted by
+            value (``reach``), so that no grade spreads to what they cannot find.
         scale: the grades that could be given.
 
     Raises:
         UserError: no query has a grade above 0.
     """
     asked = items.select(_PAIR).join(queries, on="query_id", how="semi")
-    given = grades.join(queries, on="query_id", how="semi")
+    said = grades.join(queries, on="query_id", how="semi")
+    given = said.join(asked, on=_PAIR, how="semi")
+    beyond = len(said) - len(given)
     unscored = asked.join(given, on=_PAIR, how="anti")
     answered = given.filter(pl.col("grade") > 0)
     kept = queries.join(answered, on="query_id", how="semi").sort("query_id")
@@ -131,10 +137,12 @@ def labelled(
     qrels = spread.select("query_id", "poem_id", pl.col("grade").cast(pl.Int32)).select(list(QRELS.columns))
     untouched = len(queries.join(given, on="query_id", how="anti"))
     lost = len(queries) - len(kept)
+    place = "sheet" if origin.source == PEOPLE else "pool"
     notes = [
         *([f"{count(lost, 'query', 'queries')} left out: no grade above 0"] if lost else []),
         *([f"{untouched} of them without any grade"] if untouched else []),
         *([f"{count(len(unscored), 'item')} without a grade left out"] if len(unscored) else []),
+        *([f"{count(beyond, 'graded pair')} not on the {place} passed over"] if beyond else []),
     ]
     found = dict(spread["grade"].value_counts().iter_rows())
     rows = [

@@ -33,6 +33,28 @@ def representatives(duplicates: pl.DataFrame) -> pl.DataFrame:
     return duplicates.select("poem_id", "class_id")
 
 
+def standing(places: pl.DataFrame, judged: pl.DataFrame, duplicates: pl.DataFrame) -> pl.DataFrame:
+    """``places`` with each poem called as the item that stands for its class among those judged for its query.
+
+    It is the poem that the class is called after, or else the smallest id judged: of queries that are searched within
+    an attribute a pool has the copy of their own value (``reach``). Where none was judged it is called after the class.
+
+    Args:
+        places: columns query_id and poem_id, among others.
+        judged: columns query_id and poem_id.
+        duplicates: the DUPLICATES of the corpus.
+    """
+    classes = representatives(duplicates)
+    called = pl.coalesce("class_id", "poem_id").alias("class_id")
+    items = judged.select("query_id", "poem_id").unique().join(classes, on="poem_id", how="left").with_columns(called)
+    items = items.sort(pl.col("poem_id") != pl.col("class_id"), "poem_id").unique(
+        ["query_id", "class_id"], keep="first", maintain_order=True
+    )
+    named = places.join(classes, on="poem_id", how="left").with_columns(called).drop("poem_id")
+    found = named.join(items, on=["query_id", "class_id"], how="left")
+    return found.with_columns(poem_id=pl.coalesce("poem_id", "class_id")).select(places.columns)
+
+
 def pool(
     runs: Iterable[pl.DataFrame], duplicates: pl.DataFrame, corpus: str, query_set: str, depth: int, seed: int
 ) -> pl.DataFrame:

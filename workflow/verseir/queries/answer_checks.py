@@ -7,54 +7,15 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from verseir.faults import Fault, closest
-from verseir.kept import COLUMNS, Keep, keep_problems, kept_poems, poem_values
+from verseir.faults import Fault
+from verseir.kept import Keep, keep_problems, kept_poems
 from verseir.measures import RELEVANT, parse_measure
 from verseir.queries.checks import Corpora, QuerySets, Specs
-from verseir.queries.within import beyond_reach, values_of_queries
 
 #: Measures that, without a cutoff, want all relevant poems in a list: one that is too short for them is never perfect.
 _OF_ALL_RELEVANT = ("AP", "Bpref", "Rprec", "nDCG")
 #: How many queries that a mode robs of their poems are told one by one; the rest are counted.
 _SHOWN = 10
-
-
-def within_faults(
-    corpora: Corpora,
-    query_sets: QuerySets,
-    specs: Specs,
-    places: Mapping[str, set[tuple[str, str]]],
-    keep: Mapping[str, Keep],
-) -> Iterator[Fault]:
-    """Queries that are searched within an attribute and have no value of it, or one that no indexed poem has.
-
-    Args:
-        corpora, query_sets: those that were read or drawn.
-        specs, places, keep: as in ``unanswered_faults``, and the parts of the config of the query sets.
-    """
-    for name, query_set in sorted(query_sets.items()):
-        within = specs[name].get("within", "")
-        if query_set is None or not within:
-            continue
-        values = values_of_queries(query_set.queries, query_set.attributes, within)
-        for place in sorted(places.get(name, ())):
-            corpus, kept = corpora.get(place[0]), keep.get(place[1], {})
-            if corpus is None or keep_problems(corpus.poems, corpus.attributes, kept):
-                continue
-            poems = kept_poems(corpus.poems, corpus.attributes, kept)
-            known = {value for value in poem_values(poems, corpus.attributes, within).values() if value is not None}
-            if not known:
-                hint = closest(within, {*COLUMNS, *corpus.attributes["attribute"]})
-                yield Fault(f"corpus {corpus.name}", 0, f"query_sets.{name}.within", f"no poem has '{within}'", hint)
-                continue
-            lost = beyond_reach(query_set.queries["query_id"], values, known, within)
-            for query_id, problem, hint in lost[:_SHOWN]:
-                file, line = query_set.places.get(query_id, (f"query set {name}", 0))
-                where = "" if problem.startswith("has no") else f" in {corpus.name}, mode '{place[1]}'"
-                yield Fault(file, line, within, f"query '{query_id}': {problem}{where}", hint)
-            if len(lost) > _SHOWN:
-                problem = f"{len(lost) - _SHOWN} more queries cannot be searched within it, such as '{lost[_SHOWN][0]}'"
-                yield Fault(f"query set {name}", 0, f"within.{within}", problem, lost[_SHOWN][2])
 
 
 def unanswered_faults(

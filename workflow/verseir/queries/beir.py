@@ -22,7 +22,7 @@ from verseir.corpora.beir import JsonLines, hub_names, identified, part_of
 from verseir.corpora.checks import id_problem
 from verseir.corpora.hub import source_file, unpinned
 from verseir.corpora.named_files import find_files
-from verseir.faults import Fault, InputFaults, UserError, closest, shown
+from verseir.faults import Fault, InputFaults, UserError, closest, first_few, shown
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import LARGEST
 from verseir.queries.load import QuerySet, query_attributes
@@ -31,8 +31,6 @@ from verseir.tables import QUERIES
 
 HEADER = ("query-id", "corpus-id", "score")
 
-#: How many rows with one kind of fault are told one by one; the rest are counted.
-_SHOWN = 20
 _NAMED = 5
 
 
@@ -96,6 +94,7 @@ def beir_queries(
     base: Path,
     poem_ids: Collection[str] | None = None,
     known_ids: Collection[str] | None = None,
+    sound: bool = True,
 ) -> Drawn:
     """The query set ``name``: the queries that a split judges, with its judgements.
 
@@ -111,6 +110,7 @@ def beir_queries(
         base: the folder that relative paths start from.
         poem_ids: the poems of the corpus, as it was sampled; None where they are not known.
         known_ids: all documents of the folder; ``poem_ids`` when None.
+        sound: False where some documents have faults: then that one is not there may follow from its own.
 
     Raises:
         InputFaults: with every fault of the queries and of the split.
@@ -119,7 +119,7 @@ def beir_queries(
     faults = list(asked.faults)
     later = spec.get("judged", "now") == "later"
     judged, label = _read_split(home, base, spec["beir"]["split"], faults, spec.get("max_grade", LARGEST))
-    faults += _reference_faults(judged, label, asked, known_ids)
+    faults += _reference_faults(judged, label, asked, known_ids, sound)
     if not later:
         faults += _unanswered(judged, label)
     in_split = set(judged["query_id"])
@@ -267,19 +267,28 @@ def _no_rows() -> pl.DataFrame:
     return pl.DataFrame(schema={"line": pl.UInt32, "query_id": pl.String, "poem_id": pl.String, "grade": pl.Int64})
 
 
-def _reference_faults(judged: pl.DataFrame, label: str, asked: Asked, known_ids: Collection[str] | None) -> list[Fault]:
+def _reference_faults(
+    judged: pl.DataFrame, label: str, asked: Asked, known_ids: Collection[str] | None, sound: bool
+) -> list[Fault]:
     """Rows of queries or poems that are not there, and second rows of one pair."""
     faults: list[Fault] = []
-    places: list[tuple[str, str, Collection[str], str]] = [
-        ("query_id", HEADER[0], asked.lines, f"query of {asked.label}"),
-        ("poem_id", HEADER[1], () if known_ids is None else known_ids, "document of the corpus"),
+    named = not any(fault.field in ("", "_id") for fault in asked.faults)
+    places: list[tuple[str, str, Collection[str], str, bool]] = [
+        ("query_id", HEADER[0], asked.lines, f"query of {asked.label}", named),
+        ("poem_id", HEADER[1], () if known_ids is None else known_ids, "document of the corpus", sound),
     ]
-    for column, name, known, what in places:
+    for column, name, known, what, whole in places:
         if not len(known):
             continue  # its file could not be read: that is the fault
         ids = pl.DataFrame({column: pl.Series(list(known), dtype=pl.String)})
         strange = judged.join(ids, on=column, how="anti", maintain_order="left")
-        _tell(strange, faults, label, name, partial(_unknown, what, column), "check the id, or take the row out")
+        told = [first_forbidden([found]) for found in strange[column]]
+        strange = strange.with_columns(code=pl.Series(told, dtype=pl.String))
+        unreadable = strange.filter(pl.col("code").is_not_null())
+        _tell(unreadable, faults, label, name, lambda row: f"holds the character {row['code']}", "take it out")
+        unknown = strange.filter(pl.col("code").is_null())
+        hint = "check the id, or take the row out"
+        _tell(unknown, faults, label, name, partial(_unknown, what, column), hint, follows=not whole)
     twice = judged.with_columns(first=pl.col("line").first().over("query_id", "poem_id"))
     _tell(
         *(twice.filter(pl.col("line") != pl.col("first")), faults, label, HEADER[1]),
@@ -312,12 +321,11 @@ def _tell(
     name: str,
     problem: Callable[[dict[str, Any]], str],
     hint: str,
+    follows: bool = False,
 ) -> None:
     """Add a fault for each of the first rows, and one that counts the rest."""
-    faults += [Fault(label, row["line"], name, problem(row), hint) for row in rows.head(_SHOWN).iter_rows(named=True)]
-    if len(rows) > _SHOWN:
-        told = problem(rows.row(_SHOWN, named=True))
-        faults.append(Fault(label, 0, name, f"{len(rows) - _SHOWN} more rows like this: {told}", hint))
+    told = [Fault(label, row["line"], name, problem(row), hint, follows) for row in rows.iter_rows(named=True)]
+    faults += first_few(told)
 
 
 def _sampled(

@@ -109,7 +109,9 @@ def beir_faults(
             if sampled and home not in documents:
                 documents[home] = document_ids(specs[home], Path())
             poems = known_ids.get(home) if corpus is None else corpus.poems["poem_id"]
-            made = beir_queries(name, asked[home], spec, specs[home], Path(), poems, documents.get(home))
+            made = beir_queries(
+                name, asked[home], spec, specs[home], Path(), poems, documents.get(home), corpus is not None
+            )
         except InputFaults as found:
             yield from found.faults
         except UserError as error:
@@ -141,7 +143,7 @@ def poetry_faults(
         try:
             if home not in languages:
                 languages[home] = _languages(specs[home], corpus, known_ids.get(home))
-            made = graded_queries(name, setting, specs[home], Path(), languages[home], kept)
+            made = graded_queries(name, setting, specs[home], Path(), languages[home], kept, corpus is not None)
         except InputFaults as found:
             yield from found.faults
         except UserError as error:

@@ -20,7 +20,7 @@ from verseir.corpora.hub import unpinned
 from verseir.corpora.named_files import Source, find_files
 from verseir.corpora.part_counts import compare_setting, read_counts
 from verseir.corpora.poetrymteb import Setting, absent_fields, part_names, read_part
-from verseir.faults import Fault, InputFaults, UserError, closest, shown
+from verseir.faults import Fault, InputFaults, UserError, closest, first_few, shown
 from verseir.queries.load import query_attributes
 from verseir.rows import Row, as_found, first_forbidden, json_type, whole_number
 from verseir.tables import QUERIES
@@ -64,6 +64,7 @@ def graded_queries(
     base: Path,
     poems: pl.DataFrame | None,
     kept: Collection[str] | None = None,
+    sound: bool = True,
 ) -> GradedQueries:
     """The query set ``name``: the queries of ``setting`` in the order of their ids, with all their grades.
 
@@ -78,6 +79,7 @@ def graded_queries(
             read, and nothing is compared with them.
         kept: the poems that a sample drew. Grades of others are left out, and so are queries that keep no relevant
             poem. None: all.
+        sound: False where some poems have faults: then that one is not there may follow from its own.
 
     Raises:
         InputFaults: with every fault of both files, such as a poem or query that there is not, a grade that is none, a
@@ -93,13 +95,13 @@ def graded_queries(
     if poems is not None:
         if setting.scope == "mono":
             queries = _with_targets(queries, poems, faults)
-            faults += _foreign_faults(queries, judged, poems)
-        faults += _unknown_poems(judged, poems)
+            faults += first_few(list(_foreign_faults(queries, judged, poems)))
+        faults += first_few(list(_unknown_poems(judged, poems, follows=not sound)))
     faults += _repeated_pairs(judged)
     if asked.complete:
-        faults += _unknown_queries(queries, judged, setting)
+        faults += first_few(list(_unknown_queries(queries, judged, setting, follows=bool(asked.misnamed))))
     if graded.complete:
-        faults += _unanswered(queries, judged)
+        faults += first_few(list(_unanswered(queries, judged, asked.misnamed)))
     if faults:
         raise InputFaults(faults)
     counted = ""
@@ -129,16 +131,21 @@ def graded_queries(
 
 
 class _Part(NamedTuple):
-    """What was read of one kind of files. Where it is not ``complete``, nothing follows from what is not in it."""
+    """What was read of one kind of files. Where it is not ``complete``, nothing follows from what is not in it.
+
+    ``misnamed`` are the ids that are none, or that more than one row has.
+    """
 
     rows: pl.DataFrame
     complete: bool
+    misnamed: frozenset[str] = frozenset()
 
 
 def _queries(spec: Mapping[str, Any], base: Path, setting: Setting, faults: list[Fault], warnings: list[str]) -> _Part:
     """``query_id``, ``text``, ``language`` (mono), ``file`` and ``line`` of each query that has an id."""
     wanted = QUERY_FIELDS | (TARGET if setting.scope == "mono" else {})
     found: dict[str, tuple[Any, ...]] = {}
+    misnamed: set[str] = set()
     sources, complete = _sources(spec, base, "queries", setting, faults, warnings)
     for source in sources:
         rows, names, whole = _columns(source, wanted, faults)
@@ -153,10 +160,13 @@ def _queries(spec: Mapping[str, Any], base: Path, setting: Setting, faults: list
                 problem = f"duplicate id '{query_id}', first on {_at(file, line, source.label)}"
                 hint = "give each query of a set an id of its own"
                 faults.append(Fault(source.label, row.line, names["query_id"], problem, hint))
+                misnamed.add(query_id)
             else:
+                if id_problem(query_id):
+                    misnamed.add(query_id)
                 found[query_id] = (query_id, values.get("text"), values.get("language"), source.label, row.line)
     schema = {"query_id": pl.String, "text": pl.String, "language": pl.String, "file": pl.String, "line": pl.Int64}
-    return _Part(pl.DataFrame(list(found.values()), schema=schema, orient="row"), complete)
+    return _Part(pl.DataFrame(list(found.values()), schema=schema, orient="row"), complete, frozenset(misnamed))
 
 
 def _query_values(row: Row, names: Mapping[str, str], label: str, faults: list[Fault]) -> dict[str, str]:
@@ -263,16 +273,16 @@ def _with_targets(queries: pl.DataFrame, poems: pl.DataFrame, faults: list[Fault
 # The rest is joins: a setting may have 120,000 judgements.
 
 
-def _unknown_queries(queries: pl.DataFrame, judged: pl.DataFrame, setting: Setting) -> Iterator[Fault]:
+def _unknown_queries(queries: pl.DataFrame, judged: pl.DataFrame, setting: Setting, follows: bool) -> Iterator[Fault]:
     for row in judged.join(queries, on="query_id", how="anti").iter_rows(named=True):
         problem = f"no query of {setting} is called '{row['query_id']}'"
-        yield Fault(row["file"], row["line"], "query_id", problem, "check the id, or take the row out")
+        yield Fault(row["file"], row["line"], "query_id", problem, "check the id, or take the row out", follows)
 
 
-def _unknown_poems(judged: pl.DataFrame, poems: pl.DataFrame) -> Iterator[Fault]:
+def _unknown_poems(judged: pl.DataFrame, poems: pl.DataFrame, follows: bool) -> Iterator[Fault]:
     for row in judged.join(poems, on="poem_id", how="anti").iter_rows(named=True):
         problem = f"judged poem '{row['poem_id']}' of query '{row['query_id']}' is not in the corpus"
-        yield Fault(row["file"], row["line"], "poem_id", problem, "check the id, or take the row out")
+        yield Fault(row["file"], row["line"], "poem_id", problem, "check the id, or take the row out", follows)
 
 
 def _repeated_pairs(judged: pl.DataFrame) -> Iterator[Fault]:
@@ -285,19 +295,26 @@ def _repeated_pairs(judged: pl.DataFrame) -> Iterator[Fault]:
         yield Fault(row["file"], row["line"], "poem_id", problem, "keep one")
 
 
-def _unanswered(queries: pl.DataFrame, judged: pl.DataFrame) -> Iterator[Fault]:
-    # A grade that is none may have been a positive one: its own fault is enough.
+def _unanswered(queries: pl.DataFrame, judged: pl.DataFrame, misnamed: Collection[str]) -> Iterator[Fault]:
+    # A grade that is none may have been a positive one: its own fault is enough. So is that of an id.
     answered = judged.filter(pl.col("grade").is_null() | (pl.col("grade") > 0))
     for row in queries.join(answered, on="query_id", how="anti").iter_rows(named=True):
+        if row["query_id"] in misnamed:
+            continue
         hint = f"give a poem a grade of 1 to {MOST} for it, or take it out"
         yield Fault(row["file"], row["line"], "query_id", f"query '{row['query_id']}' has no relevant poem", hint)
 
 
 def _foreign_faults(queries: pl.DataFrame, judged: pl.DataFrame, poems: pl.DataFrame) -> Iterator[Fault]:
-    """Relevant poems in another language than the target of their query, which no search finds there."""
+    """Relevant poems in another language than the target of their query, which no search finds there.
+
+    A language in other capitals is not told here: it is a fault of the poems.
+    """
     targets = queries.select("query_id", target="language")
     relevant = judged.filter(pl.col("grade") > 0).join(targets, on="query_id").join(poems, on="poem_id")
-    for row in relevant.filter(pl.col("language") != pl.col("target")).iter_rows(named=True):
+    for row in relevant.filter(pl.col("language").str.to_uppercase() != pl.col("target").str.to_uppercase()).iter_rows(
+        named=True
+    ):
         problem = f"poem '{row['poem_id']}' is relevant to query '{row['query_id']}', and in {row['language']}"
         hint = f"the query asks for poems in {row['target']} alone: grade it 0, or correct the target"
         yield Fault(row["file"], row["line"], "poem_id", problem, hint)

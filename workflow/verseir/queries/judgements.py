@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from verseir.faults import Fault
+from verseir.faults import Fault, first_few
 from verseir.rows import Row, json_type, read_delimited, read_json_lines, read_utf8
 
 #: Grades are few; what is larger is another column. A query set may say that its own are fewer: ``max_grade``.
@@ -73,6 +73,9 @@ def read_qrels(
     Rows of unknown queries are faults, or passed over when ``all_rows`` is False. Grades go to ``largest``.
     """
     before = len(faults)
+    # A query without an id, or in a line that cannot be read, may be the one that a row names.
+    unnamed = any(fault.field in ("", "query_id") for fault in faults)
+    strange: list[Fault] = []
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".jsonl"):
         rows = (read_json_lines if suffix == ".jsonl" else read_delimited)(path, label, faults)
@@ -90,13 +93,15 @@ def read_qrels(
         if query_id not in query_ids:
             if all_rows:
                 problem = f"no query of the set is called '{query_id}'"
-                faults.append(Fault(label, row.line, "query_id", problem, "check the id, or take the row out"))
+                hint = "check the id, or take the row out"
+                strange.append(Fault(label, row.line, "query_id", problem, hint, unnamed))
             continue
         pair = row.values["poem_id"], row.values["grade"]
         if judgement := _judgement(query_id, *pair, label, row.line, "grade", faults, largest):
             judgements.append(judgement)
         else:
             complete = False
+    faults += first_few(strange)
     return Judgements(_without_repeats(judgements, "poem_id", faults), complete)
 
 

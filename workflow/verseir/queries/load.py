@@ -12,7 +12,7 @@ import polars as pl
 
 from verseir.corpora.attributes import absent_columns, attributes_of, first_break
 from verseir.corpora.checks import id_problem
-from verseir.faults import Fault, InputFaults, UserError, closest
+from verseir.faults import Fault, InputFaults, UserError, closest, first_few
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import LARGEST, Judgement, read_qrels, relevant_of
 from verseir.rows import FORBIDDEN, Row, first_forbidden, json_type, read_rows, rename
@@ -215,8 +215,12 @@ def _query(row: Row, register: str | None, label: str, faults: list[Fault]) -> d
     return query | {"query_id": query_id}
 
 
-def cross_check(query_set: QuerySet, poem_ids_by_corpus: Mapping[str, Collection[str]]) -> list[Fault]:
+def cross_check(
+    query_set: QuerySet, poem_ids_by_corpus: Mapping[str, Collection[str]], faulty: Collection[str] = ()
+) -> list[Fault]:
     """The faults of a query set against the corpora that it is run on ({corpus: ids of its poems}); sorted.
+
+    The poems of corpora in ``faulty`` have faults: that one is not there may follow from them.
 
     A judged poem must be in every corpus of the set, and every query must have a relevant poem unless the set is judged
     later. The mean of a measure is over all queries, so neither can be passed over in silence.
@@ -226,7 +230,7 @@ def cross_check(query_set: QuerySet, poem_ids_by_corpus: Mapping[str, Collection
         return [Fault(f"query set '{query_set.name}'", 0, "corpora", "names no corpus", hint)]
     faults = []
     for corpus in sorted(poem_ids_by_corpus):
-        known = set(poem_ids_by_corpus[corpus])
+        known, strange = set(poem_ids_by_corpus[corpus]), []
         for query_id, poem_id in query_set.qrels.select("query_id", "poem_id").iter_rows():
             if poem_id not in known:
                 file, line = query_set.judgement_places[query_id, poem_id]
@@ -236,12 +240,16 @@ def cross_check(query_set: QuerySet, poem_ids_by_corpus: Mapping[str, Collection
                     else "check the id, and whether sampling left the poem out"
                 )
                 problem = f"judged poem '{poem_id}' of query '{query_id}' is not in corpus '{corpus}'"
-                faults.append(Fault(file, line, "relevant", problem, hint))
+                strange.append(Fault(file, line, "relevant", problem, hint, corpus in faulty))
+        faults += first_few(strange)
     if query_set.judged == "now":
         answered = set(query_set.qrels.filter(pl.col("grade") > 0)["query_id"])
-        for query_id in query_set.queries["query_id"]:
-            if query_id not in answered:
-                file, line = query_set.places[query_id]
-                hint = "give it one, take it out, or declare the set as judged later: judged: later"
-                faults.append(Fault(file, line, "relevant", f"query '{query_id}' has no relevant poem", hint))
+        hint = "give it one, take it out, or declare the set as judged later: judged: later"
+        faults += first_few(
+            [
+                Fault(*query_set.places[query_id], "relevant", f"query '{query_id}' has no relevant poem", hint)
+                for query_id in query_set.queries["query_id"]
+                if query_id not in answered
+            ]
+        )
     return sorted(faults)

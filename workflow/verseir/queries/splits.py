@@ -1,12 +1,13 @@
 """Part a query set into train and test, so that clusters of its queries have equal shares in both.
 
-Queries that hang together, by a cluster of the set or by a poem that answers both, stay together: else the training
-part would give away what the test part asks for.
+Queries that hang together, by their text, by a cluster of the set or by a poem that answers both, stay together: else
+the training part would give away what the test part asks for.
 """
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,7 +60,7 @@ def split_queries(
 
     Args:
         queries: QUERIES.
-        qrels: their QRELS: two queries that one poem answers are one group.
+        qrels: their QRELS: two queries that one poem answers are one group, and so are two of one text (``same_text``).
         vectors: float [n, d], those of the queries, in the order of their rows.
         shares: see ``Shares``.
         seed: of k-means and of the draws.
@@ -94,8 +95,14 @@ def split_queries(
     return pl.DataFrame(rows, schema=dict(SPLIT.columns), orient="row")
 
 
+def same_text(text: str) -> str:
+    """What two texts share that are the same but for case, forms of compatibility (NFKC) and blanks."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(folded.split())
+
+
 def groups_of(queries: pl.DataFrame, qrels: pl.DataFrame) -> list[list[str]]:
-    """The queries that must stay together, as sorted lists in the order of their first: by ``cluster``, by poem."""
+    """The queries that must stay together, as sorted lists in the order of their first: by text, ``cluster``, poem."""
     leader = {name: name for name in sorted(queries["query_id"].to_list())}
 
     def first(name: str) -> str:
@@ -109,7 +116,8 @@ def groups_of(queries: pl.DataFrame, qrels: pl.DataFrame) -> list[list[str]]:
     by_poem = ((name, ("poem", poem_id)) for name, poem_id in relevant.select("query_id", "poem_id").iter_rows())
     named = queries.filter(pl.col("cluster").is_not_null()).select("query_id", "cluster")
     by_cluster = ((name, ("cluster", cluster)) for name, cluster in named.iter_rows())
-    for name, tie in (*by_poem, *by_cluster):
+    by_text = ((name, ("text", same_text(text))) for name, text in queries.select("query_id", "text").iter_rows())
+    for name, tie in (*by_poem, *by_cluster, *by_text):
         one, other = sorted([first(name), first(ties.setdefault(tie, name))])
         leader[other] = one
     groups: dict[str, list[str]] = {}
@@ -132,7 +140,9 @@ def size_of_test(sizes: Sequence[int], share: float) -> int:
     wanted = min(max(int(total * share + 0.5), 1), total - 1)
     possible = [size for size in _sums(_reachable(sizes)[0]) if 0 < size < total]
     if not possible:
-        problem = f"the {total} queries cannot be parted: all share a `cluster` or relevant poems, one with the next"
+        problem = (
+            f"the {total} queries cannot be parted: all share a text, a `cluster` or relevant poems, one with the next"
+        )
         if total < 2:
             problem = f"{total} queries cannot be parted into train and test"
         raise UserError(problem, "leave the set whole, or take apart what its queries share")

@@ -171,6 +171,24 @@ def judged_elsewhere(study: Mapping[str, Any]) -> list[str]:
     return told
 
 
+def judged_here(study: Mapping[str, Any]) -> list[str]:
+    """Which sets the study graded itself, from what, and by whom, in sentences."""
+    by_parent: dict[str, list[str]] = {}
+    for name, spec in sorted(study["query_sets"].items()):
+        if "graded" in spec and spec["corpora"]:
+            asked = spec["graded"]
+            part = f"part {asked['part']}, " if "part" in asked else ""
+            by = f"people on the sheet {asked['sheet']}" if "sheet" in asked else f"the judge {asked['judge']}"
+            by_parent.setdefault(asked["of"], []).append(f"{name} ({part}graded by {by})")
+    gold = " Queries of the part gold are in the part test too."
+    return [
+        f"The queries of {listing(names)} are those of {parent}, whose results were pooled and graded in this study; "
+        f"{parent} itself, of which only the poems are known that its file names, is ranked nowhere on this page."
+        + (gold if study["query_sets"][parent].get("split", {}).get("gold") else "")
+        for parent, names in sorted(by_parent.items())
+    ]
+
+
 def _place(corpus: Mapping[str, Any]) -> str:
     hub = corpus.get("hub") or {}
     place = f"{hub['id']} at {hub.get('revision') or 'main'}" if "id" in hub else corpus.get("path", "")

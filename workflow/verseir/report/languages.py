@@ -128,7 +128,7 @@ def _hangs(related: pl.DataFrame) -> Iterator[str]:
             continue
         clear = own.filter(pl.col("p_holm") < 0.05).sort("estimate", "a", descending=[True, False])
         told = listing([f"{row['a']} {signed(row['estimate'])}" for row in clear.iter_rows(named=True)])
-        n = f"{len(clear) or 'none'} of {count(len(own), 'system')}"
+        n = f"{len(clear) or 'none'} of {count(own['estimate'].count(), 'system')}"
         untested = own.filter(pl.col("estimate").is_not_null(), pl.col("p").is_null()).sort("a")
         alike = [f"{row['a']} ({signed(row['estimate'])} throughout)" for row in untested.iter_rows(named=True)]
         left = f"; {listing(alike)} cannot be tested" if alike else ""
@@ -160,10 +160,12 @@ def _held(models: pl.DataFrame) -> Iterator[str]:
         return
     clear = own.filter(pl.col("p_holm") < 0.05).sort("estimate", "system", descending=[True, False])
     told = listing([f"{row['system']} {signed(row['estimate'])}" for row in clear.iter_rows(named=True)])
-    n = f"{len(clear) or 'none'} of {count(len(own), 'system')}"
+    n = f"{len(clear) or 'none'} of {count(own['estimate'].count(), 'system')}"
+    unknown = own.filter(pl.col("estimate").is_null())["system"].sort().to_list()
+    left = f"; for {listing(unknown)} this is not estimable" if unknown else ""
     yield (
-        "With the grade of a poem and its script held, how many of the query's words it holds goes with its being "
-        f"found for {n}{f' (log-odds for one standard deviation: {told})' if len(clear) else ''}."
+        "With the grade of a poem, its script and the query held, how many of the query's words it holds goes with its "
+        f"being found for {n}{f' (log-odds for one standard deviation: {told})' if len(clear) else ''}{left}."
     )
 
 

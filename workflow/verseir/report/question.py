@@ -9,8 +9,8 @@ import polars as pl
 
 from verseir.formats import count, listing
 from verseir.orders import mode_order
-from verseir.report.graded import judged_elsewhere, searched_within
-from verseir.report.spoken import graded_only, idioms_only, set_order, synthetic_sets
+from verseir.report.graded import judged_elsewhere, judged_here, searched_within
+from verseir.report.spoken import graded_from, graded_only, idioms_only, set_order, synthetic_sets
 
 
 def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -22,7 +22,8 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
         for name in sorted(_searched(study))
     ]
     sets, synthetic = [], synthetic_sets(study)
-    for name in sorted((name for name, spec in study["query_sets"].items() if spec["corpora"]), key=set_order(study)):
+    searched = {name for name, spec in study["query_sets"].items() if spec["corpora"]} - graded_from(study)
+    for name in sorted(searched, key=set_order(study)):
         n = max(leaderboard.filter(pl.col("query_set") == name)["n_queries"].to_list(), default=None)
         purpose = study["query_sets"][name].get("purpose", name)
         if name in synthetic:
@@ -38,7 +39,7 @@ def asked(study: Mapping[str, Any], leaderboard: pl.DataFrame, audits: Iterable[
         f"Searched: {listing(corpora)}. Asked: {listing(sets)}. "
         f"Indexed: {listing([_mode(name, study) for name in modes])}.",
     ]
-    told += [*judged_elsewhere(study), *searched_within(study)]
+    told += [*judged_elsewhere(study), *judged_here(study), *searched_within(study)]
     base = study["analyses"]["base_mode"]
     bare = sorted(name for name, corpus in study["corpora"].items() if base not in corpus.get("modes", [base]))
     if bare:

@@ -48,8 +48,17 @@ def signals(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def shown_sets(study: Mapping[str, Any]) -> list[str]:
-    """Names of the query sets that stand for themselves, sorted: the edited ones are compared with their sources."""
-    return sorted(name for name, spec in study["query_sets"].items() if spec.get("purpose") != "edited")
+    """Names of the query sets that stand for themselves, sorted: the edited ones are compared with their sources, and
+    those that others are graded from are judged by these."""
+    apart = graded_from(study)
+    return sorted(
+        name for name, spec in study["query_sets"].items() if spec.get("purpose") != "edited" and name not in apart
+    )
+
+
+def graded_from(study: Mapping[str, Any]) -> set[str]:
+    """Names of the query sets whose results the study has graded, for other sets of the same queries."""
+    return {spec["graded"]["of"] for spec in study["query_sets"].values() if "graded" in spec and spec["corpora"]}
 
 
 #: The ways in which a query of an idiom benchmark is read, in the order in which they are shown.
@@ -102,10 +111,11 @@ def has_strata(study: Mapping[str, Any]) -> bool:
 
 
 def graded_only(study: Mapping[str, Any]) -> bool:
-    """Whether all queries that are searched for are those of benchmarks of poetry: none has a register but thematic,
-    and what they share with poems in other languages are not words."""
-    searched = [spec for spec in study["query_sets"].values() if spec["corpora"]]
-    return bool(searched) and all("poetry" in spec for spec in searched)
+    """Whether all queries that are searched for are those of benchmarks of poetry, read or built here: none has a
+    register but thematic, and what they share with poems in other languages are not words."""
+    apart = graded_from(study)
+    searched = [spec for name, spec in study["query_sets"].items() if spec["corpora"] and name not in apart]
+    return bool(searched) and all({"poetry", "graded"} & set(spec) for spec in searched)
 
 
 def setting_sets(study: Mapping[str, Any]) -> dict[str, str | None]:
