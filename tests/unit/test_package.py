@@ -15,7 +15,7 @@ from verseir.corpora.poetrymteb import Setting
 from verseir.exchange.beir_export import poem_text
 from verseir.exchange.languages import three_letters
 from verseir.exchange.package import Part, corpus_frame, counts_frame, package_faults, write_package
-from verseir.exchange.package_card import Made, package_card
+from verseir.exchange.package_card import Made, _labelled, _split, package_card
 from verseir.faults import InputFaults
 from verseir.queries.graded import graded_queries
 from verseir.tables import POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, write_table
@@ -279,3 +279,16 @@ def test_the_verb_writes_what_it_reads(tmp_path, capsys):
     assert "5 poems, 6 queries, 11 judgements in 2 settings" in capsys.readouterr().out
     _, split = read_back(tmp_path / "out")
     assert [len(split(one).qrels) for one in PARTS] == [3, 3, 2, 3]
+
+
+def test_the_card_says_of_a_judge_only_what_the_study_knows():
+    def said(**label):
+        return _labelled({"of": "theme", "judge": "llm", "rubric": "rubric.yaml"} | label)
+
+    assert said() == "the judge `llm`, whose scores came from a file; who gave them, the file does not say."
+    assert (
+        said(model="qwen") == "the judge `llm`, the model `qwen`, by the rubric in `prompts`; no grade is a person's."
+    )
+    split = {"test": 0.2, "clusters": 4, "encoder": "e5"}
+    assert "in test too" in _split("theme", split | {"gold": 3})
+    assert "gold" not in _split("theme", split | {"gold": 0})

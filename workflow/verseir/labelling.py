@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from verseir.study import Study
@@ -61,7 +62,8 @@ def labelled_by(study: Study, query_set: str) -> dict[str, Any]:
     asked = dict(study.spec["query_sets"][query_set].get("graded", {}))
     if "judge" in asked:
         judge = study.judging["judges"][asked["judge"]]
-        model = judge.get("endpoint", {}).get("model") or judge.get("model", {}).get("hub")
+        local = judge.get("model", {})
+        model = judge.get("endpoint", {}).get("model") or local.get("hub") or Path(local.get("path", "")).name
         return asked | {"rubric": judge["rubric"]} | ({"model": model} if model else {})
     if "sheet" in asked:
         sheet = study.judging["sheets"][asked["sheet"]]

@@ -174,12 +174,10 @@ def _how(made: Made, parts: Sequence[Part]) -> str:
 
 
 def _split(parent: str, split: Mapping[str, Any]) -> str:
-    gold = (
-        f" {count(split['gold'], 'query', 'queries')} of test were drawn for people (gold); they are among the queries of"
-        " test too, so gold and silver are not to be averaged."
-        if split.get("gold")
-        else ""
-    )
+    gold = ""
+    if split.get("gold"):
+        drawn = count(split["gold"], "query", "queries")
+        gold = f" {drawn} of test were drawn for people (gold), and are in test too: gold and silver share them."
     return (
         f"The queries of `{parent}` were parted into train and test: {split['test']:.0%} are test, drawn alike from"
         f" {count(split['clusters'], 'cluster')} (k-means on vectors of `{split['encoder']}`); queries that share a"
@@ -208,7 +206,8 @@ def _labelled(label: Mapping[str, Any] | None) -> str:
         return "people judged, not knowing which system found a poem; the grade is the median of theirs, rounded down."
     if not label.get("model"):
         return f"the judge `{label['judge']}`, whose scores came from a file; who gave them, the file does not say."
-    return f"the judge `{label['judge']}`, the model `{label['model']}`, by the rubric in `{PROMPTS}`; no grade is a person's."
+    judge = f"the judge `{label['judge']}`, the model `{label['model']}`"
+    return f"{judge}, by the rubric in `{PROMPTS}`; no grade is a person's."
 
 
 def _other_rubric(made: Made, part: Part, parts: Sequence[Part]) -> str:
