@@ -334,6 +334,7 @@ NO_NUMBER = re.compile(r"(?<![\w-])(?:NaN|nan|None|null|[+-]?inf)(?![\w-])")
 BESIDE = {
     *("p_t", "p_permutation", "p_meng", "p_steiger", "p_hittner", "p_williams"),
     *("by_chance", "index_mb", "cost"),
+    *("proximity", "proximity_low", "proximity_high"),  # empty where a study has no reference encoder
 }
 #: Reasons in the rows' own words.
 OWN = (
@@ -345,6 +346,7 @@ OWN = (
     "folding changes no query",
     "no interval: ",
     "no p: ",
+    "no share: ",
     "not tested",
     "tested as ",
 )

@@ -60,6 +60,8 @@ FOUND_BY_LANGUAGE = define(
     unique="corpus query_set mode system attribute value wording",
 )
 
+#: The note of rows about relevant poems that share a word with their query, or none.
+BY_WORDING = "no share: what is shown is not parted by wording"
 #: The note of queries that are searched among the poems of their own value of an attribute.
 WITHIN = "searched within"
 Values = NDArray[np.float64]
@@ -240,15 +242,25 @@ def _rows(
         row |= {"found": ratios.estimate[i], "found_low": ratios.low[i], "found_high": ratios.high[i]}
         why = no_interval(pairs[:, i], one.clusters) if size and math.isnan(ratios.low[i]) else ""
         why = why if size else "not estimable: no relevant poem"
-        if cell.wording == ALL:
+        if cell.wording != ALL:
+            why = notes(why, BY_WORDING) or ""
+        elif cell.attribute == ALL:
             row |= {"n_shown": int(total.sum()), "shown_share": 1.0, "corpus_share": 1.0, "relevant_share": 1.0}
-        if cell.wording == ALL and cell.attribute != ALL:
+            row |= dict.fromkeys(
+                ("preference", "preference_low", "preference_high"), 1.0
+            )  # all of what is shown is shown
+        else:
             j = places[cell.attribute, cell.value]
             k = len(cells) + j
             row |= {"n_shown": int(seen[:, j].sum()), "relevant_share": size / max(len(query), 1)}
             row |= {"corpus_share": float(chance[:, j].mean()), "shown_share": _share(seen[:, j].sum(), total.sum())}
             row |= {"preference": ratios.estimate[k] * scale[k], "preference_low": ratios.low[k] * scale[k]}
             row |= {"preference_high": ratios.high[k] * scale[k]}
+            if math.isnan(row["preference"]):
+                nothing = "is shown" if not total.any() else "of it is searched"
+                why = notes(why, f"preference not estimable: nothing {nothing}") or ""
+            elif math.isnan(ratios.low[k]):
+                why = notes(why, "interval of the preference not estimable: it does not vary between queries") or ""
             if within:
                 why = notes(why, f"{WITHIN} {within}: what is shown is not the system's choice") or ""
         yield row | {"note": why or None}

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from verseir.analyses.found_by_language import WITHIN
+from verseir.analyses.found_by_language import BY_WORDING, WITHIN
 from verseir.analyses.found_by_wording import GAP, RHO
 from verseir.analyses.found_model import CONDITIONAL, CONTAINMENT
 from verseir.analyses.shared_pairs import ALL, LANGUAGE, SCRIPT
@@ -243,7 +243,9 @@ def _kind(row: Mapping[str, Any]) -> str:
 
 def _found(found: pl.DataFrame) -> Iterator[Grid]:
     rows = ordered(found, "corpus", "query_set", "system", "attribute", "value", "wording")
-    worded = rows.filter(pl.col("attribute") == ALL)
+    worded = rows.filter(pl.col("attribute") == ALL).with_columns(
+        note=pl.when(pl.col("note") != BY_WORDING).then("note")  # of shares, which this table has not
+    )
     if len(worded):
         yield grid(
             worded,
