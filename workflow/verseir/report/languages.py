@@ -132,12 +132,16 @@ def _hangs(related: pl.DataFrame) -> Iterator[str]:
         untested = own.filter(pl.col("estimate").is_not_null(), pl.col("p").is_null()).sort("a")
         alike = [f"{row['a']} ({signed(row['estimate'])} throughout)" for row in untested.iter_rows(named=True)]
         left = f"; {listing(alike)} cannot be tested" if alike else ""
-        if quantity == GAP:
-            said = "of the relevant poems of one query, those that share a word with it are found at another rate than"
-            yield f"{where}, {said} those that share none by {n}{f': {told}' if len(clear) else ''}{left}."
+        said = (
+            "of the relevant poems of one query, those that share a word with it are found at another rate than those "
+            "that share none"
+            if quantity == GAP
+            else f"the {own['measure'][0]} of a query goes with how much of it stands in its relevant poems"
+        )
+        if len(clear):
+            yield f"{where}, {said} for {n}: {'' if quantity == GAP else 'ρ = '}{told}{left}."
         else:
-            said = f"the {own['measure'][0]} of a query goes with how much of it stands in its relevant poems for {n}"
-            yield f"{where}, {said}{f': ρ = {told}' if len(clear) else ''}{left}."
+            yield f"{where}, that {said} is established for {n}{left}."
         what = "this difference" if quantity == GAP else "this correlation"
         yield from _steeper(part.filter(pl.col("b").is_not_null(), pl.col("p_holm") < 0.05), what)
 
