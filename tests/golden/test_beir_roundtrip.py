@@ -8,10 +8,7 @@ ties by their own rules.
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,11 +21,11 @@ from verseir.tables import PER_QUERY, POEMS, QRELS, QUERIES, read_table
 from verseir.trec import read_run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
+from foreign import needs, run_foreign
 from in_process import run_in_process
 from project import ROOT, Project
 
-PYTHON = os.environ.get("VERSEIR_MTEB_PYTHON", "")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="VERSEIR_MTEB_PYTHON names no Python with beir and mteb")
+pytestmark = needs("beir and mteb")
 
 MODE = "verse"
 QUERY_SETS = ("known-item", "thematic")
@@ -131,19 +128,7 @@ def told(project: Project, request: pytest.FixtureRequest) -> tuple[str, dict[st
     words = "".join(word.capitalize() for word in query_set.split("-"))
     job = {kind: str(project.results / kind / "demo" / query_set) for kind in ("beir", "mteb")}
     job |= {"results": found, "name": f"VerseirSmallDemo{words}"}
-    plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    homes = {"HF_HOME": str(project.folder / ".hf"), "MTEB_CACHE": str(project.folder / ".mteb"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [PYTHON, "-c", FOREIGN],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        env=plain | homes,
-        timeout=600,
-        cwd=project.folder,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return query_set, json.loads(done.stdout.strip().split("\n")[-1])
+    return query_set, run_foreign(FOREIGN, job, project.folder)
 
 
 def ours(project: Project, query_set: str) -> pl.DataFrame:

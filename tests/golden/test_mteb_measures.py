@@ -7,22 +7,19 @@ asserted here: the order of ties, the cutoff of MAP, and which queries a mean is
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import subprocess
 from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
+from foreign import needs, run_foreign
 
 from verseir.exchange.card import Origin
 from verseir.exchange.mteb_export import write_mteb
 from verseir.measures import per_query
 from verseir.tables import POEMS, QRELS, QUERIES, RUN
 
-PYTHON = os.environ.get("VERSEIR_MTEB_PYTHON", "")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="VERSEIR_MTEB_PYTHON names no Python with mteb")
+pytestmark = needs("mteb")
 
 CUTS = [1, 3, 5, 10, 20]
 DEPTH = 20
@@ -179,19 +176,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     cases = [{"qrels": case.grades, "results": by_rank(case.ranked())} for case in CASES]
     cases += [{"qrels": case.grades, "results": by_score(case.ranked())} for case in CASES]
     job = {"cases": cases, "cuts": CUTS, "folder": str(base / "set"), "name": origin.name}
-    plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    homes = {"HF_HOME": str(base / ".hf"), "MTEB_CACHE": str(base / ".mteb"), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        [PYTHON, "-c", FOREIGN],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        env=plain | homes,
-        timeout=600,
-        cwd=base,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.strip().split("\n")[-1])
+    return run_foreign(FOREIGN, job, base)
 
 
 def compared(ours: dict[tuple[str, str], float], theirs: dict[str, dict[str, float]]) -> int:

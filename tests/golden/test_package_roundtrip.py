@@ -6,9 +6,6 @@ without it the test is skipped.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,13 +14,13 @@ import polars as pl
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
+from foreign import needs, run_foreign
 from in_process import run_in_process
 from packaged import SETTINGS, Packaged
 
 from verseir.tables import POEMS, QRELS, QUERIES, read_table
 
-PYTHON = os.environ.get("VERSEIR_MTEB_PYTHON", "")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="VERSEIR_MTEB_PYTHON names no Python with datasets")
+pytestmark = needs("datasets")
 
 #: What the other Python runs: job on standard input, rows on standard output.
 FOREIGN = """
@@ -49,18 +46,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Packaged:
 
 @pytest.fixture(scope="module")
 def loaded(project: Packaged) -> dict[str, Any]:
-    plain = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        [PYTHON, "-c", FOREIGN],
-        input=json.dumps({"folder": str(project.package), "settings": SETTINGS}),
-        capture_output=True,
-        text=True,
-        env=plain | {"HF_HOME": str(project.folder / ".hf"), "HF_HUB_OFFLINE": "1"},
-        timeout=600,
-        cwd=project.folder,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    found: dict[str, Any] = json.loads(done.stdout.strip().split("\n")[-1])
+    job = {"folder": str(project.package), "settings": SETTINGS}
+    found: dict[str, Any] = run_foreign(FOREIGN, job, project.folder)
     return found
 
 

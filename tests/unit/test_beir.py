@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from verseir.__main__ import main
 from verseir.config import load_study
-from verseir.corpora import hub, named_files
 from verseir.corpora.beir import document_ids
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import PartlyRead
@@ -218,17 +217,6 @@ def test_a_folder_without_files_and_a_corpus_without_a_place_are_told(tmp_path: 
         load_corpus("c", HOME, tmp_path)
     with pytest.raises(UserError, match="neither a folder nor a data set"):
         load_corpus("c", {"adapter": "beir"}, tmp_path)
-
-
-@pytest.fixture
-def on_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A hub whose one data set is a folder: its files are listed and fetched from there."""
-    snapshot = tmp_path / "snapshots" / COMMIT
-    snapshot.mkdir(parents=True)
-    monkeypatch.setattr(hub, "fetch", lambda asked: snapshot / asked["file"])
-    names = lambda *_: tuple(p.relative_to(snapshot).as_posix() for p in snapshot.rglob("*") if p.is_file())  # noqa: E731
-    monkeypatch.setattr(named_files, "listed", names)
-    return snapshot
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -17,7 +17,7 @@ from verseir.exchange.languages import three_letters
 from verseir.exchange.package import Part, corpus_frame, counts_frame, package_faults, write_package
 from verseir.exchange.package_card import Made, _labelled, _split, package_card
 from verseir.faults import InputFaults
-from verseir.queries.graded import graded_queries
+from verseir.queries.poetry import poetry_queries
 from verseir.tables import POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, write_table
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def read_back(folder):
     known = corpus.poems.select("poem_id", "language")
 
     def split(one):
-        return graded_queries(one.query_set, Setting(one.aspect, one.scope, one.split), spec, Path(), known)
+        return poetry_queries(one.query_set, Setting(one.aspect, one.scope, one.split), spec, Path(), known)
 
     return corpus, split
 

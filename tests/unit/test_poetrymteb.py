@@ -19,13 +19,13 @@ from poetry_benchmark import Benchmark, benchmark, settings, write_rows
 
 from verseir.__main__ import main
 from verseir.config import load_study
-from verseir.corpora import hub, named_files, poetrymteb
+from verseir.corpora import named_files, poetrymteb
 from verseir.corpora.load import load_corpus
 from verseir.corpora.model import PartlyRead
 from verseir.corpora.part_counts import Count, compare_setting, document_difference, read_counts
 from verseir.corpora.poetrymteb import ASPECTS, LANGUAGES, LAYOUTS, SCOPES, SPLITS, Setting
 from verseir.faults import Fault, InputFaults, UserError
-from verseir.queries.graded import GradedQueries, graded_queries
+from verseir.queries.poetry import PoetryQueries, poetry_queries
 from verseir.tables import ATTRIBUTES, POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, check_table, read_table
 
 ROOT = Path(__file__).parents[2]
@@ -155,13 +155,13 @@ def test_absent_and_damaged_files_are_refused_with_the_names_that_were_looked_fo
 # Queries and grades
 
 
-def drawn(folder: Path, made: Benchmark, setting: Setting, **more: Any) -> GradedQueries:
+def drawn(folder: Path, made: Benchmark, setting: Setting, **more: Any) -> PoetryQueries:
     made.write(folder / "b")
     spec = SPEC | more.pop("spec", {})
     poems = pl.DataFrame(
         {"poem_id": [row["id"] for row in made.poems], "language": [r["language"] for r in made.poems]}
     )
-    return graded_queries("q", setting, spec, folder, more.pop("poems", poems), **more)
+    return poetry_queries("q", setting, spec, folder, more.pop("poems", poems), **more)
 
 
 def query_faults(folder: Path, made: Benchmark, setting: Setting, **more: Any) -> list[Fault]:
@@ -207,7 +207,7 @@ def test_each_layout_and_each_spelling_of_the_fields_reads_alike(tmp_path: Path,
         part[MONO] = [{names[key]: value for key, value in row.items()} for row in part[MONO]]
     made.write(tmp_path / "b", layout.replace("*", "00000-of-00001"))
     poems = pl.DataFrame([(r["id"], r["language"]) for r in made.poems], ["poem_id", "language"], orient="row")
-    again = graded_queries("q", MONO, SPEC, tmp_path, poems)
+    again = poetry_queries("q", MONO, SPEC, tmp_path, poems)
     for part in ("queries", "qrels", "attributes"):
         assert getattr(again, part).equals(getattr(first, part))
     own = SPEC | {
@@ -215,7 +215,7 @@ def test_each_layout_and_each_spelling_of_the_fields_reads_alike(tmp_path: Path,
             kind: layout.format(config=f"{kind}_{{aspect}}_{{scope}}", split="{split}") for kind in ("queries", "qrels")
         }
     }
-    assert graded_queries("q", MONO, own, tmp_path, poems).qrels.equals(first.qrels)
+    assert poetry_queries("q", MONO, own, tmp_path, poems).qrels.equals(first.qrels)
 
 
 def test_what_the_issue_names_is_refused_together_with_file_and_line(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_nothing_follows_from_what_could_not_be_read(tmp_path: Path) -> None:
     assert [fault.line for fault in query_faults(tmp_path, made, MONO, poems=ids_alone)] == [1]
     (tmp_path / "b/queries_emotion_mono/gold.jsonl").unlink()
     with pytest.raises(InputFaults) as caught:
-        graded_queries("q", MONO, SPEC, tmp_path, None)
+        poetry_queries("q", MONO, SPEC, tmp_path, None)
     (fault,) = caught.value.faults
     assert "has no file of the queries of emotion_mono, split gold" in fault.problem
     assert all(layout.format(config="queries_emotion_mono", split="gold") in fault.hint for layout in LAYOUTS)
@@ -406,17 +406,6 @@ def test_the_same_numbers_make_no_difference(numbers: dict[str, int]) -> None:
 # From the hub
 
 
-@pytest.fixture
-def on_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A hub whose one data set is a folder: its files are listed and fetched from there."""
-    snapshot = tmp_path / "snapshots" / COMMIT
-    snapshot.mkdir(parents=True)
-    monkeypatch.setattr(hub, "fetch", lambda asked: snapshot / asked["file"])
-    names = lambda *_: tuple(p.relative_to(snapshot).as_posix() for p in snapshot.rglob("*") if p.is_file())  # noqa: E731
-    monkeypatch.setattr(named_files, "listed", names)
-    return snapshot
-
-
 @pytest.mark.parametrize("folder", ["", "v1/"])
 def test_a_benchmark_is_read_from_the_hub(on_hub: Path, folder: str) -> None:
     made = benchmark(n_queries=3, asked=[MONO])
@@ -425,7 +414,7 @@ def test_a_benchmark_is_read_from_the_hub(on_hub: Path, folder: str) -> None:
     spec = {"adapter": "poetrymteb", "hub": place}
     corpus = load_corpus("c", spec, Path())
     assert (len(corpus.poems), corpus.warnings) == (24, ())
-    found = graded_queries("q", MONO, spec, Path(), corpus.poems.select("poem_id", "language"))
+    found = poetry_queries("q", MONO, spec, Path(), corpus.poems.select("poem_id", "language"))
     assert len(found.queries) == 3 and found.warnings == ()
     file, line = found.places[found.queries["query_id"][0]]
     assert file == f"someone/poems@{COMMIT}/{folder}data/queries_emotion_mono/gold-00000-of-00001.parquet" and line == 1
@@ -438,7 +427,7 @@ def test_an_unpinned_hub_is_told_and_a_sha256_pins_a_file(on_hub: Path) -> None:
     loose = f"hub data set 'someone/poems' is unpinned: revision 'main' is now {COMMIT}"
     corpus = load_corpus("c", spec, Path())
     assert corpus.warnings == (loose,)
-    assert graded_queries("q", MONO, spec, Path(), corpus.poems).warnings == (loose,)
+    assert poetry_queries("q", MONO, spec, Path(), corpus.poems).warnings == (loose,)
     digest = hashlib.sha256((on_hub / "poems_all.jsonl").read_bytes()).hexdigest()
     spec["hub"]["sha256"] = {"poems_all.jsonl": digest}
     assert load_corpus("c", spec, Path()).warnings == ()
@@ -636,10 +625,10 @@ def test_real_poems_in_six_languages_are_read_whole_and_asked_for(tmp_path: Path
                 made.qrels[setting].append({"query_id": query["id"], "poem_id": poem_id, "score": grade})
         for kind, part in (("queries", made.queries), ("qrels", made.qrels)):
             write_rows(tmp_path / f"b/{kind}_{setting.aspect}_{setting.scope}/gold.jsonl", part[setting])
-        found_queries = graded_queries("q", setting, spec, tmp_path, corpus.poems.select("poem_id", "language"))
+        found_queries = poetry_queries("q", setting, spec, tmp_path, corpus.poems.select("poem_id", "language"))
         assert (len(found_queries.queries), len(found_queries.qrels)) == (6, 24)
     made.queries[MONO][0]["target_document_language"] = "SPA"
     write_rows(tmp_path / "b/queries_emotion_mono/gold.jsonl", made.queries[MONO])
     with pytest.raises(InputFaults) as caught:
-        graded_queries("q", MONO, spec, tmp_path, corpus.poems.select("poem_id", "language"))
+        poetry_queries("q", MONO, spec, tmp_path, corpus.poems.select("poem_id", "language"))
     assert [fault.line for fault in caught.value.faults] == [1, 2, 3]

@@ -20,7 +20,7 @@ from verseir.exchange.beir_export import poem_text
 from verseir.exchange.languages import three_letters
 from verseir.judging.pool import POOL
 from verseir.judging.sheets import SHEET
-from verseir.queries.graded import graded_queries
+from verseir.queries.poetry import poetry_queries
 from verseir.queries.splits import SPLIT, of_part
 from verseir.tables import POEMS, QRELS, QUERIES, read_table
 
@@ -86,7 +86,7 @@ def test_the_package_is_read_back_with_the_same_poems_queries_and_grades(study):
     for setting, splits in SETTINGS.items():
         aspect, _, scope = setting.partition("_")
         for split, name in splits.items():
-            found = graded_queries(name, Setting(aspect, scope, split), spec, Path(), known)
+            found = poetry_queries(name, Setting(aspect, scope, split), spec, Path(), known)
             queries = read_table(study.results / f"queries/{name}.parquet", QUERIES)
             qrels = read_table(study.results / f"queries/{name}.qrels.parquet", QRELS)
             assert found.queries.select("query_id", "text").rows() == queries.select("query_id", "text").rows()

@@ -59,7 +59,7 @@ chapter_query_sets = [name for name in study.query_sets if "chapters" in study.s
 drawn_query_sets = [name for name in study.query_sets if "probe" in study.spec["query_sets"][name]]
 
 
-graded_query_sets = [name for name in study.query_sets if "poetry" in study.spec["query_sets"][name]]
+poetry_query_sets = [name for name in study.query_sets if "poetry" in study.spec["query_sets"][name]]
 beir_query_sets = [name for name in study.query_sets if "beir" in study.spec["query_sets"][name]]
 
 
@@ -288,7 +288,7 @@ rule draw_poetry:
     benchmark:
         f"{RESULTS}/benchmarks/draw_poetry/{{query_set}}.tsv"
     wildcard_constraints:
-        query_set=one_of(graded_query_sets),
+        query_set=one_of(poetry_query_sets),
     conda:
         "../../envs/core.yaml"
     params:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from verseir.corpora.poetrymteb import ASPECTS, SCOPES, SPLITS, Setting, poem_languages
-from verseir.queries.graded import graded_queries
+from verseir.queries.poetry import poetry_queries
 from verseir.tables import POEMS, QRELS, QUERIES, QUERY_ATTRIBUTES, read_table, write_table
 
 
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> None:
     kept = poems["poem_id"] if args.spec.get("sample") else None
     if kept is not None:
         poems = poem_languages(args.spec, Path())
-    drawn = graded_queries(args.name, setting, args.spec, Path(), poems, kept)
+    drawn = poetry_queries(args.name, setting, args.spec, Path(), poems, kept)
     write_table(drawn.queries, args.queries, QUERIES)
     write_table(drawn.qrels, args.qrels, QRELS)
     write_table(drawn.attributes, args.attributes, QUERY_ATTRIBUTES)

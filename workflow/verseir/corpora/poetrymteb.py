@@ -6,7 +6,7 @@ or a digit, each one hemistich; blanks and line breaks in a title or name become
 Parquet, in the folder ``path`` or the data set ``hub``, under the first of the names of ``CORPUS_NAMES`` that there is,
 or ``files.corpus``. In messages the line of a Parquet file is the number of the row, from 1.
 
-Queries and judgements, which ``verseir.queries.graded`` reads, have one file for each config (``queries_<aspect>_
+Queries and judgements, which ``verseir.queries.poetry`` reads, have one file for each config (``queries_<aspect>_
 <scope>``, ``qrels_<aspect>_<scope>``) and split, see ``part_names``.
 """
 

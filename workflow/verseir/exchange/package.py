@@ -20,7 +20,7 @@ from verseir.exchange.folders import atomic_folder
 from verseir.exchange.languages import three_letters
 from verseir.faults import Fault, InputFaults, shown
 from verseir.formats import count
-from verseir.queries.graded import MOST
+from verseir.queries.poetry import MOST
 from verseir.queries.splits import same_text
 from verseir.systems.tokenizers import words_by_script
 

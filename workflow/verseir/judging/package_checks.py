@@ -11,7 +11,7 @@ from verseir.exchange.languages import three_letters
 from verseir.faults import Fault, InputFaults, UserError, shown
 from verseir.formats import count
 from verseir.judging.rubrics import read_rubric
-from verseir.queries.graded import MOST
+from verseir.queries.poetry import MOST
 
 
 def packaging_faults(

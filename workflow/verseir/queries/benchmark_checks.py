@@ -18,9 +18,9 @@ from verseir.faults import Fault, InputFaults, UserError
 from verseir.queries.beir import Asked, beir_queries
 from verseir.queries.beir import read_queries as read_beir
 from verseir.queries.checks import Corpora, Specs
-from verseir.queries.graded import graded_queries
 from verseir.queries.idioms import filtered, idiom_queries, lost_faults
 from verseir.queries.load import QuerySet
+from verseir.queries.poetry import poetry_queries
 
 
 def idiom_faults(
@@ -143,7 +143,7 @@ def poetry_faults(
         try:
             if home not in languages:
                 languages[home] = _languages(specs[home], corpus, known_ids.get(home))
-            made = graded_queries(name, setting, specs[home], Path(), languages[home], kept, corpus is not None)
+            made = poetry_queries(name, setting, specs[home], Path(), languages[home], kept, corpus is not None)
         except InputFaults as found:
             yield from found.faults
         except UserError as error:

@@ -111,6 +111,15 @@ def bca_interval(
     return float(low), float(high)
 
 
+class Estimates(NamedTuple):
+    """Estimates, the ends of their intervals and two-sided p values, float64 [m]; NaN where not estimable."""
+
+    estimate: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    p: NDArray[np.float64]
+
+
 def bca_p(estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[np.float64]) -> float:
     """The two-sided level at which an end of the BCa interval of a difference is 0 (Efron, 1987).
 

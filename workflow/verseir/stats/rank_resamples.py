@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from verseir.stats.bootstrap import bca_interval, bca_p
+from verseir.stats.bootstrap import Estimates, bca_interval, bca_p
 from verseir.stats.resampling import resample_counts
 
 #: Fewer independent rows have no interval.
 FEWEST = 4
-
-
-class Correlations(NamedTuple):
-    """Rank correlations and their differences, the ends of their intervals, and p values of 0: float64 [m] each."""
-
-    estimate: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    p: NDArray[np.float64]
 
 
 def resampled_correlations(
@@ -31,7 +20,7 @@ def resampled_correlations(
     clusters: NDArray[np.int64] | None = None,
     resamples: int = 9999,
     seed: int = 0,
-) -> Correlations:
+) -> Estimates:
     """Spearman's rho of each outcome with the predictor, then of each pair the first less the second.
 
     Rows are resampled whole, whole clusters where there are any, and each resample is ranked anew with mean ranks for
@@ -67,10 +56,10 @@ def resampled_correlations(
     width = m + len(pairs)
     low, high, p = (np.full(width, np.nan) for _ in range(3))
     if not n:
-        return Correlations(np.full(width, np.nan), low, high, p)
+        return Estimates(np.full(width, np.nan), low, high, p)
     estimate = correlations(np.ones((1, c)))[0]
     if c < FEWEST:
-        return Correlations(estimate, low, high, p)
+        return Estimates(estimate, low, high, p)
     drawn = np.concatenate([correlations(counts) for counts in resample_counts([c], resamples, seed)])
     step = max(1, 4_000_000 // c)
     left_out = np.concatenate(
@@ -84,7 +73,7 @@ def resampled_correlations(
         low[j], high[j] = bca_interval(estimate[j], replicates, jackknife)
         if not np.isnan(low[j]):
             p[j] = bca_p(estimate[j], replicates, jackknife)
-    return Correlations(estimate, low, high, p)
+    return Estimates(estimate, low, high, p)
 
 
 @njit(cache=True)

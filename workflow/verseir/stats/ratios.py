@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from verseir.stats.bootstrap import bca_interval, bca_p, clopper_pearson, cluster_sums
+from verseir.stats.bootstrap import Estimates, bca_interval, bca_p, clopper_pearson, cluster_sums
 from verseir.stats.resampling import resample_counts
 
 #: The share of resamples without a value from which an interval would describe the others only.
 UNDEFINED = 0.05
 #: Ratios of clusters that are nearer to each other than this are the same.
 ALIKE = 1e-12
-
-
-class Ratios(NamedTuple):
-    """Ratios, the ends of their intervals and two-sided p values of ``null``, float64 [m]; NaN where not estimable."""
-
-    estimate: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    p: NDArray[np.float64]
 
 
 def bootstrap_ratios(
@@ -33,7 +22,7 @@ def bootstrap_ratios(
     seed: int = 0,
     proportions: NDArray[np.bool_] | None = None,
     null: float = 0.0,
-) -> Ratios:
+) -> Estimates:
     """The sum of each column of ``numerators`` over that of ``denominators``, with a BCa interval (Efron, 1987).
 
     Whole clusters are resampled, and all columns share the resamples, so that differences between columns are paired. A
@@ -55,7 +44,7 @@ def bootstrap_ratios(
     c, m = top.shape
     nothing = [np.full(m, np.nan) for _ in range(3)]
     if not c:
-        return Ratios(np.full(m, np.nan), *nothing)
+        return Estimates(np.full(m, np.nan), *nothing)
     total, size = top.sum(axis=0), bottom.sum(axis=0)
     estimate = _divided(total, size)
     low, high, p = nothing
@@ -69,7 +58,7 @@ def bootstrap_ratios(
             low[j], high[j] = clopper_pearson(int(estimate[j]) * int(members[j]), int(members[j]))
     varying = np.flatnonzero((members >= 2) & (spread >= ALIKE))
     if not len(varying):
-        return Ratios(estimate, low, high, p)
+        return Estimates(estimate, low, high, p)
     top, bottom = np.ascontiguousarray(top[:, varying]), np.ascontiguousarray(bottom[:, varying])
     drawn = np.concatenate(
         [_divided(counts @ top, counts @ bottom) for counts in resample_counts([c], resamples, seed)]
@@ -83,7 +72,7 @@ def bootstrap_ratios(
         low[j], high[j] = bca_interval(estimate[j], replicates, jackknife)
         if not np.isnan(low[j]):
             p[j] = bca_p(estimate[j] - null, replicates - null, jackknife - null)
-    return Ratios(estimate, low, high, p)
+    return Estimates(estimate, low, high, p)
 
 
 def _divided(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:

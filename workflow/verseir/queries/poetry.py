@@ -43,7 +43,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class GradedQueries:
+class PoetryQueries:
     """The QUERIES, QRELS and QUERY_ATTRIBUTES of one setting; where each query was read; what a reader should know.
 
     ``counted`` says that there are as many as the file ``counts`` of the corpus says; a difference is a warning.
@@ -57,7 +57,7 @@ class GradedQueries:
     counted: str = ""
 
 
-def graded_queries(
+def poetry_queries(
     name: str,
     setting: Setting,
     spec: Mapping[str, Any],
@@ -65,7 +65,7 @@ def graded_queries(
     poems: pl.DataFrame | None,
     kept: Collection[str] | None = None,
     sound: bool = True,
-) -> GradedQueries:
+) -> PoetryQueries:
     """The query set ``name``: the queries of ``setting`` in the order of their ids, with all their grades.
 
     The target of a ``mono`` query is spelt as the corpus spells the language, whatever its capitals.
@@ -120,7 +120,7 @@ def graded_queries(
         for attribute, value in zip(ATTRIBUTES, (setting.aspect, language, setting.scope), strict=True)
         if value is not None
     ]
-    return GradedQueries(
+    return PoetryQueries(
         pl.concat([pl.DataFrame(schema=dict(QUERIES.columns)), texts], how="diagonal").sort("query_id"),
         judged.select("query_id", "poem_id", pl.col("grade").cast(pl.Int32)).sort("query_id", "poem_id"),
         query_attributes(known),
