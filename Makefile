@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 STUDY ?=
+LINE ?=
 OPTIONS := --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
 
-.PHONY: help install demo counts run check test unit lint format docs clean
+.PHONY: help install demo counts run plan check test unit lint format docs bench bench-quick overhead clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -32,6 +33,9 @@ counts: install ## Put the paper's printed counts through the rules: do its prin
 run: install ## Run a study: make run STUDY=config/studies/openiti.yaml CORES=8
 	$(BIN)/snakemake $(OPTIONS)
 
+plan: install ## What a study will take before it runs, by system: texts, tokens, hours, disk: make plan STUDY=...
+	@$(BIN)/snakemake plan_costs --quiet host progress reason $(OPTIONS)
+
 check: install ## Check all inputs of a study and run nothing else: make check STUDY=...
 	$(BIN)/snakemake check $(OPTIONS)
 
@@ -53,6 +57,26 @@ format: install ## Format the code and write the generated documentation
 	$(BIN)/ruff format workflow tests benchmarks
 	$(BIN)/snakefmt Snakefile workflow/rules
 	$(BIN)/python -m verseir document_config
+
+PEERS := build/bench-venv
+
+# An environment of its own, that sees the lock's packages: the lock does not grow by what is only timed.
+$(PEERS)/installed: $(VENV)/installed benchmarks/requirements.txt
+	$(PYTHON) -m venv --clear $(PEERS)
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_paths()['purelib'])" \
+		> "$$($(PEERS)/bin/python -c "import sysconfig; print(sysconfig.get_paths()['purelib'])")/locked.pth"
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/requirements.txt
+	@touch $@
+
+bench: $(PEERS)/installed ## Time this project against other programs; one line of the page: make bench LINE=bm25-search
+	$(PEERS)/bin/python benchmarks/bench.py $(if $(LINE),--only $(LINE))
+
+bench-quick: $(PEERS)/installed ## The same with small inputs, in two minutes or so: do all programs still agree?
+	$(PEERS)/bin/python benchmarks/bench.py --quick $(if $(LINE),--only $(LINE))
+
+overhead: install ## What the demo takes beyond the work of its rules, on one core: build/overhead, ten minutes or so
+	rm -rf build/overhead
+	$(BIN)/python benchmarks/overhead.py
 
 clean: ## Remove results and caches, keep .venv
 	rm -rf results/*/ .snakemake .cache .pytest_cache .ruff_cache .mypy_cache .hypothesis

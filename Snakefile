@@ -33,6 +33,7 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/exchange.smk"
 include: "workflow/rules/package.smk"
+include: "workflow/rules/plan.smk"
 
 
 rule all:

@@ -100,9 +100,9 @@ class Taken(NamedTuple):
     memory: Memory
 
 
-def run_workflow(folder: Path, targets: list[str], cores: int) -> Taken:
-    """Make ``targets`` of the study with Snakemake."""
-    command = [sys.executable, "-m", "snakemake", *(str(RESULTS / target) for target in targets)]
+def run_workflow(folder: Path, targets: list[str], cores: int, results: Path = RESULTS) -> Taken:
+    """Make ``targets`` of the study below ``results`` with Snakemake."""
+    command = [sys.executable, "-m", "snakemake", *(str(results / target) for target in targets)]
     command += ["--cores", str(cores), "--configfile", "study.yaml", "--quiet", "all"]
     plain = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VERSEIR_CACHE")}
     environment = plain | {"HF_HUB_OFFLINE": "1", "NUMBA_CACHE_DIR": str(folder / ".cache" / "numba")}
@@ -110,7 +110,7 @@ def run_workflow(folder: Path, targets: list[str], cores: int) -> Taken:
     with subprocess.Popen(command, cwd=folder, env=environment) as process, Memory(process.pid) as memory:
         code = process.wait()
     if code:
-        raise SystemExit(f"the workflow failed in {folder}: see {folder / RESULTS / 'logs'}")
+        raise SystemExit(f"the workflow failed in {folder}: see {folder / results / 'logs'}")
     return Taken(time.monotonic() - start, processor_seconds() - used, memory)
 
 
@@ -120,9 +120,9 @@ def processor_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def jobs_since(folder: Path, start: float) -> dict[str, list[tuple[float, float]]]:
+def jobs_since(folder: Path, start: float, results: Path = RESULTS) -> dict[str, list[tuple[float, float]]]:
     """Seconds and ``max_rss`` in MB of the jobs of each rule, from the benchmark files written since ``start``."""
-    files = folder / RESULTS / "benchmarks"
+    files = folder / results / "benchmarks"
     found = defaultdict(list)
     for path in sorted(files.rglob("*.tsv")):
         if path.stat().st_mtime < start:

@@ -190,7 +190,7 @@ def scaling(folder: Path, threads: int, depth: int, seed: int) -> None:
     for documents, parts in GRID.items():
         rows = np.sort(order[: len(chunks) * documents // 8])
         names = (chunks["chunk_id"].gather(rows), chunks["poem_id"].gather(rows))
-        index, held = Bm25Index.build([tokens[row] for row in rows], *names, "lucene", 1.2, 0.75), vectors[rows]
+        index, held = Bm25Index.build(tokens.take(rows), *names, "lucene", 1.2, 0.75), vectors[rows]
         for part in (1, *parts):  # the first to warm up
             q = len(asked) * part // 8
             started = time.process_time()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verseir.arabic import normalise, token_spans, tokenize
-from verseir.arabic.tokens import _WORDS
+from verseir.arabic.tokens import _WORDS, tokenize_each
 
 SOME = "ابتةىيكـ\u064e\u0651\u0654\u200c\u200b\u00a0\u0085 \n،.-ABéß\u0301\u0939\u093f\u4e00١۲3\ufe71\ufcf2\ufefb"
 
@@ -43,6 +43,21 @@ def test_light_keeps_case_and_letters_and_raw_keeps_marks() -> None:
 @given(st.text(st.sampled_from(SOME)), st.sampled_from(["raw", "light", "full"]))
 def test_words_one_by_one_are_the_words_of_the_whole(text: str, preset: str) -> None:
     assert tokenize(text, preset) == _WORDS.apply(normalise(text, preset)).split()
+
+
+@given(
+    st.lists(st.one_of(st.text(st.sampled_from(SOME + "\uffff\u0e33"), max_size=12), st.text(max_size=8)), max_size=8),
+    st.sampled_from(["raw", "light", "full"]),
+)
+def test_texts_read_together_have_the_words_of_each(texts: list[str], preset: str) -> None:
+    assert tokenize_each(texts, preset) == [_WORDS.apply(normalise(text, preset)).split() for text in texts]
+
+
+def test_what_stands_between_texts_is_made_of_no_character() -> None:
+    every = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and code != 0xFFFF]
+    for preset in ("raw", "light", "full"):
+        assert "\uffff" not in normalise(" ".join(every), preset)
+        assert normalise("a\uffffb", preset) == "a\uffffb"
 
 
 @given(st.one_of(st.text(st.sampled_from(SOME)), st.text()), st.sampled_from(["raw", "light", "full"]))

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 from verseir.faults import UserError
 from verseir.ranking import order_chunks
+from verseir.systems import postings, sparse
 from verseir.systems.bm25 import METHODS, Bm25Index
 from verseir.tables import RUN, check_table
 
@@ -76,6 +77,78 @@ def test_scores_equal_bm25s(method, k1, b):
         np.testing.assert_allclose(rows["score"], [expected[poem] for poem in rows["poem_id"]], rtol=1e-6)
         assert rows.rows() == sorted(rows.rows(), key=lambda row: (-row[3], row[1]))
         assert rows["rank"].to_list() == list(range(1, len(rows) + 1))
+
+
+@pytest.mark.parametrize("method", OF_BM25S)
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (0, 0), (2, 1), (1.2, 0.3)])
+def test_weights_equal_bm25s_to_the_last_bit(method, k1, b, monkeypatch):
+    tokens, poem_of, _ = random_corpus(15, n_chunks=300, vocabulary=200)
+    tokens[7] += ["w1"] * 300  # more often than a byte can count
+    model = bm25s.BM25(method=method, k1=k1, b=b)
+    model.index(tokens, create_empty_token=False, show_progress=False)
+    for block in (1, 50, 10**6):
+        monkeypatch.setattr(postings, "BLOCK", block)
+        index = build(tokens, poem_of, method, k1, b, order=np.random.default_rng(block).permutation(300).tolist())
+        assert set(index.vocabulary) == set(model.vocab_dict)
+        for token, column in index.vocabulary.items():
+            at = model.vocab_dict[token]
+            mine = slice(*index.indptr[column : column + 2])
+            theirs = slice(*model.scores["indptr"][at : at + 2])
+            assert index.indices[mine].tolist() == model.scores["indices"][theirs].tolist()
+            assert index.data[mine].tolist() == model.scores["data"][theirs].tolist()
+
+
+def require_plain_sums(index, queries, depth):
+    """The run is what adding one posting after the other gives, to the last bit."""
+    ids = [f"q{i:02d}" for i in range(len(queries))]
+    run = index.search(ids, queries, depth, threads=2)
+    for query_id, query in zip(ids, queries, strict=True):
+        scores = np.zeros(len(index.names.poem_of), dtype=np.float32)
+        found = np.zeros(len(scores), dtype=bool)
+        for column in sorted({index.vocabulary[token] for token in query if token in index.vocabulary}):
+            own = slice(*index.indptr[column : column + 2])
+            times = sum(index.vocabulary.get(token) == column for token in query)
+            scores[index.indices[own]] += np.float32(times) * index.data[own]
+            found[index.indices[own]] = True
+        best = {}
+        for place in np.flatnonzero(found).tolist():
+            poem = int(index.names.poem_of[place])
+            if poem not in best or scores[place] > scores[best[poem]]:
+                best[poem] = place
+        expected = sorted(best, key=lambda poem: (-scores[best[poem]], poem))[:depth]
+        rows = run.filter(pl.col("query_id") == query_id)
+        assert rows["poem_id"].to_list() == [index.names.poem_ids[poem] for poem in expected]
+        assert rows["score"].to_list() == [float(scores[best[poem]]) for poem in expected]
+        assert rows["chunk_id"].to_list() == [index.names.chunk_ids[best[poem]] for poem in expected]
+
+
+@pytest.mark.parametrize("depth", [1, 40, 899, 1000])
+def test_scores_over_several_blocks_are_plain_sums(depth):
+    """20,000 chunks: frequent tokens and rare ones, poems that cross the ends of blocks, repeated tokens."""
+    rng = np.random.default_rng(16)
+    words = [f"w{i}" for i in range(3000)]
+    tokens = [[words[int(i)] for i in rng.zipf(1.2, 8) % 3000] for _ in range(20_000)]
+    index = build(tokens, np.sort(rng.integers(0, 900, 20_000)).tolist())
+    queries = [[words[int(i)] for i in rng.zipf(1.2, 6) % 3000] for _ in range(30)]
+    require_plain_sums(index, [*queries, ["w1"], ["w2999"], ["w1", "w1", "w1", "w2"], []], depth)
+
+
+def test_more_frequent_tokens_than_have_room_make_plain_sums_too():
+    words = [f"w{i}" for i in range(2 * sparse.ROWS)]
+    rng = np.random.default_rng(17)
+    tokens = [[words[int(i)] for i in rng.permutation(len(words))[: len(words) // 2]] for _ in range(40)]
+    require_plain_sums(build(tokens, [i // 2 for i in range(40)]), [words, words[::-2]], 10)
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_few_scores_and_many_poems_make_plain_sums(data):
+    """Ties at the cut, poems of several chunks on both sides of it, tokens without weight."""
+    method = data.draw(st.sampled_from(OF_BM25S))
+    tokens = data.draw(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), min_size=1, max_size=300))
+    poem_of = sorted(data.draw(st.lists(st.integers(0, 250), min_size=len(tokens), max_size=len(tokens))))
+    queries = data.draw(st.lists(st.lists(st.sampled_from("abcx"), max_size=4), min_size=1, max_size=3))
+    require_plain_sums(build(tokens, poem_of, method), queries, data.draw(st.integers(1, 5)))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 5, 39])

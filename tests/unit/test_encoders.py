@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 import tiny_models
@@ -141,7 +143,7 @@ def test_order_and_repeats_change_nothing(folders, order):
 
 def test_batches_are_by_length_within_a_budget_and_without_repeats(folders):
     encoder = load(folders, "xlm_roberta")
-    encoder.budget = 100
+    encoder.budget, encoder.workers = 100, 1
     shapes = []
     encoder._model.register_forward_pre_hook(lambda _, given: shapes.append(tuple(given[0]["input_ids"].shape)))
     texts = [letter * n for letter in "abcd" for n in (1, 5, 20, 40)]
@@ -150,6 +152,52 @@ def test_batches_are_by_length_within_a_budget_and_without_repeats(folders):
     assert all(n * width <= 100 for n, width in shapes)
     widths = [width for _, width in shapes]
     assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize("encoder", FAMILIES, indirect=True)
+def test_the_number_of_threads_changes_no_bit(encoder):
+    """Many small batches, whichever thread computes them and whoever else computes meanwhile."""
+    texts = [f"{TEXTS[i % 4][: 1 + i % 40]} {i}" for i in range(200)]
+    encoder.budget, made = 128, []
+    for workers in (1, 2, 4, 3):
+        encoder.workers = workers
+        made.append(list(encoder.batches(texts, "document")))
+    for batches in made[1:]:
+        for (rows, vectors), (expected_rows, expected) in zip(batches, made[0], strict=True):
+            np.testing.assert_array_equal(rows, expected_rows)
+            np.testing.assert_array_equal(vectors, expected)
+
+
+def test_a_batch_has_one_of_the_threads_that_pytorch_was_given(folders):
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        encoder = load(folders, "bert")
+        own = load(
+            folders, "bert", remote_code=True, code_revision="0" * 40
+        )  # its code may not stand two calls at once
+        assert ((encoder.workers, encoder.threads), (own.workers, own.threads)) == ((3, 1), (1, 3))
+        seen = []
+        for one in (encoder, own):
+            one._model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+            one.budget = 64
+            one.encode([f"{text} {i}" for text in TEXTS for i in range(5)], "query")
+            assert set(seen) == {one.threads}
+            assert torch.get_num_threads() == 3
+            seen.clear()
+        encoder.budget = 64
+        batches = encoder.batches([text * 3 for text in TEXTS], "query")
+        next(batches)
+        batches.close()  # whoever asked has had enough
+        later = []
+        worker = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+        worker.start()
+        worker.join()
+        assert [*later, torch.get_num_threads()] == [3, 3]
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_texts_are_cut_at_max_length_and_counted(folders):
@@ -188,26 +236,36 @@ def test_half_precision_comes_out_as_float32(folders):
     assert (half != whole).any()
 
 
-def test_out_of_memory_halves_the_batches(folders, caplog):
+@pytest.mark.parametrize("workers", [1, 3])
+def test_out_of_memory_halves_the_batches(folders, caplog, workers):
     """A device that cannot hold more than 90 tokens: the vectors are those of one that can."""
     import torch
 
     encoder = load(folders, "xlm_roberta")
-    expected = encoder.encode(TEXTS * 2, "document")
-    model = encoder._model
+    encoder.budget, encoder.workers = 2048, workers
+    texts = [f"{text} {i}" for text in TEXTS for i in range(60)]
+    expected = encoder.encode(texts, "document")
+    model, held = encoder._model, []
 
     def small_device(features, **options):
-        if features["input_ids"].numel() > 90:
+        held.append(features["input_ids"].numel())
+        if held[-1] > 90:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return model(features, **options)
 
     encoder._model = small_device
-    np.testing.assert_allclose(encoder.encode(TEXTS * 2, "document"), expected, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(texts, "document"), expected, atol=1e-5)
     assert encoder.budget <= 90
     assert "out of memory" in caplog.text
+    # Not more than the batches that were begun under an older budget fail.
+    assert sum(n > 90 for n in held) <= 4 * 2048 / 90 * (workers + 1)
+    held.clear()
+    encoder.encode(texts, "document")
+    assert max(held) <= 90  # the budget stays
     encoder._model = lambda *_, **__: (_ for _ in ()).throw(torch.OutOfMemoryError("CUDA out of memory"))
-    with pytest.raises(UserError, match="not enough memory for one text"):
+    with pytest.raises(UserError, match="not enough memory for one text") as caught:
         encoder.encode(["a"], "document")
+    assert ("fewer threads" in caught.value.hint) == (workers > 1)
 
 
 def test_another_error_is_not_taken_for_memory(folders):

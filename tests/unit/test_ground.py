@@ -13,7 +13,7 @@ from verseir.code import PACKAGE, modules_of
 from verseir.costs import Stopwatch, read_costs
 from verseir.faults import Fault, InputFaults, UserError, closest, shown
 from verseir.layout import Run, cost_files, runs
-from verseir.tables import CHUNKS, COSTS, EXPLANATIONS, POEMS, QRELS, check_table, read_table, write_table
+from verseir.tables import CHUNKS, COSTS, EXPLANATIONS, POEMS, QRELS, check_table, define, read_table, write_table
 
 
 def poems(*verse_lists):
@@ -60,8 +60,8 @@ def test_a_table_reads_as_it_was_written(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("frame", "problem"),
     [
-        ({"query_id": ["q", "q"], "poem_id": ["a", "a"], "grade": [1, 1]}, "uniqueness"),
-        ({"query_id": ["q"], "poem_id": [None], "grade": [1]}, "not_nullable"),
+        ({"query_id": ["q", "q"], "poem_id": ["a", "a"], "grade": [1, 1]}, "not unique"),
+        ({"query_id": ["q"], "poem_id": [None], "grade": [1]}, "lacks a value"),
         ({"query_id": ["q"], "poem_id": ["a"]}, "grade"),
         ({"query_id": ["q"], "poem_id": ["a"], "grade": [1], "extra": [1]}, "extra"),
         ({"query_id": ["q"], "poem_id": ["a"], "grade": [1.5]}, "grade"),
@@ -72,6 +72,18 @@ def test_a_table_that_breaks_its_contract_is_refused(frame, problem):
     data = pl.DataFrame(frame, schema_overrides={"poem_id": pl.String}).cast(integers)
     with pytest.raises(UserError, match=problem):
         check_table(data, QRELS, "here")
+
+
+def test_nan_is_no_value_and_a_null_may_stand_where_the_contract_says_so():
+    contract = define("t", {"a": pl.Float64, "b": pl.Float64, "c": pl.List(pl.Int32)}, nullable="b c")
+    frame = pl.DataFrame(
+        {"b": [None, float("nan")], "a": [1.0, 2.0], "c": [None, [1]]}, schema_overrides=contract.columns
+    )
+    assert check_table(frame, contract, "here").columns == ["a", "b", "c"]
+    for gap in (None, float("nan")):
+        broken = frame.with_columns(a=pl.Series([1.0, gap]))
+        with pytest.raises(UserError, match="a: lacks a value in 1 of 2 rows, the first is row 1"):
+            check_table(broken, contract, "here")
 
 
 def test_a_missing_table_says_what_makes_it(tmp_path):
@@ -158,7 +170,7 @@ def test_imports_point_downwards():
         " given_keys orders formats judging_faults labelling package_faults palette rows scripts study study_faults"
         " tables written yaml_files",
         1: "corpora queries chunks systems ranking measures fusion trec exchange ties probes overlap shared counts"
-        " kept",
+        " kept plan",
         2: "stats judging",
         3: "analyses",
         4: "cli report figures typeset",

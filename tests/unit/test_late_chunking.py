@@ -245,6 +245,19 @@ def test_a_store_keeps_the_vectors_of_all_views_and_encodes_a_document_once(fold
     assert store.encode_missing(encoder, {"document": TEXTS, "query": again}).n_encoded == 1
 
 
+def test_parts_and_wholes_in_several_threads_keep_apart(folders):
+    """One batch pools spans while others are pooled whole by the same module: no bit of a vector changes."""
+    encoder = load(folders, "contriever")
+    texts = [f"{text} {i}" for i in range(40) for text in TEXTS]
+    given = [one for view in ("span", "sentence") for one in readings(encoder, view, texts, SPANS * 40)]
+    encoder.budget, found = 64, {}
+    for workers in (1, 4):
+        encoder.workers = workers
+        found[workers] = encoder.encode(given, "query")
+    np.testing.assert_array_equal(found[4], found[1])
+    assert (found[1][: len(texts)] != found[1][len(texts) :]).any(axis=1).mean() > 0.5
+
+
 def test_tokens_of_prompts_and_pairs_are_counted(folders):
     encoder = load(folders, "instructor-base-as-published")
     pair, whole = readings(encoder, "instruction_sentence")[:1], [Reading(I), Reading(TEXT)]

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from verseir.faults import UserError
 from verseir.systems.bm25 import Bm25Index
-from verseir.systems.pooled import sum_weights
+from verseir.systems.sparse import sum_weights
 from verseir.tables import RUN, check_table
 
 

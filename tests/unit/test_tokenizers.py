@@ -2,12 +2,15 @@
 
 import unicodedata
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from verseir.arabic.tokens import tokenize
-from verseir.systems.tokenizers import english_words, tokens_of, words_by_script
+from verseir.systems.tokenizers import TOKENIZERS, english_words, tokens_of, tokens_of_blocks, words_by_script
+from verseir.systems.tokens import Tokens
 
 
 @pytest.mark.parametrize(
@@ -27,8 +30,8 @@ def test_english_words(text, words):
 
 def test_an_entry_names_the_way():
     texts = ["It's a قَلْب", "x-y"]
-    assert tokens_of(texts, {"tokens": "any-script", "text": "full"}) == [tokenize(text, "full") for text in texts]
-    assert tokens_of(texts, {"tokens": "words", "text": "light"}) == [["it's", "a", "قلب"], ["x", "y"]]
+    assert list(tokens_of(texts, {"tokens": "any-script", "text": "full"})) == [tokenize(text) for text in texts]
+    assert list(tokens_of(texts, {"tokens": "words", "text": "light"})) == [["it's", "a", "قلب"], ["x", "y"]]
 
 
 #: A sentence in the script of each language of PoetryMTEB, written for this test, and its tokens under ``full``.
@@ -142,6 +145,43 @@ def test_words_of_other_scripts_are_those_of_any_script(text, preset):
     assert words_by_script(text, preset) == tokenize(text, preset)
 
 
-def test_equal_tokens_are_one_object():
-    first, second = tokens_of(["кот", "кот " * 3], {"tokens": "multilingual", "text": "full"})
-    assert all(token is first[0] for token in second)
+#: The same ways, a text by itself and as a whole.
+ALONE = {"any-script": tokenize, "multilingual": words_by_script, "words": english_words}
+#: Lines that recur, with tatweels at their ends and within, and blanks of all kinds.
+LINES = st.text(st.sampled_from("ابي ـ\u064e \t\u0085\u00a0\u2028،'aΣİ漢\u200d\uffff"), max_size=8)
+
+
+@given(st.lists(st.lists(LINES, max_size=4), max_size=8), PRESETS, st.sampled_from(sorted(ALONE)), st.integers(1, 8))
+def test_lines_and_pieces_read_once_give_the_tokens_of_each_text(texts, preset, way, block):
+    texts = ["\n".join(lines) for lines in texts]
+    entry = {"tokens": way, "text": preset}
+    expected = [ALONE[way](text, preset) for text in texts]
+    assert list(tokens_of(texts, entry)) == expected
+    series = pl.Series(texts, dtype=pl.String)
+    blocks = (series[first : first + block] for first in range(0, len(texts), block))
+    found = tokens_of_blocks(blocks, entry)
+    assert list(found) == expected
+    assert found.vocabulary == sorted(set().union(*expected))
+
+
+def test_every_way_has_one_for_single_texts():
+    assert set(TOKENIZERS) == set(ALONE)
+
+
+@given(st.lists(st.lists(st.sampled_from(["b", "a", "é", "漢", "\U00020bb7", "z"]), max_size=5), max_size=8), st.data())
+def test_tokens_are_a_sequence_of_the_tokens_of_each_text(texts, data):
+    tokens = Tokens.of(texts)
+    assert list(tokens) == texts
+    assert tokens[:] == texts
+    assert Tokens.of(tokens) is tokens
+    assert tokens.vocabulary == sorted(set().union(*texts))
+    assert tokens.lengths.tolist() == [len(text) for text in texts]
+    if texts:
+        assert tokens[-1] == texts[-1]
+        rows = data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=6))
+        taken = tokens.take(np.array(rows, dtype=np.int64))
+        assert list(taken) == [texts[row] for row in rows]
+        assert list(taken.trimmed()) == list(taken)
+        assert taken.trimmed().vocabulary == sorted(set().union(*taken))
+    with pytest.raises(IndexError):
+        tokens[len(texts)]

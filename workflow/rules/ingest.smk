@@ -102,6 +102,8 @@ onstart:
     options += ["--judging", canonical(study.judging), "--packages", canonical(study.spec["packages"])]
     options += ["--published", study.analyses.get("published", {}).get("file", "")]
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
+    if set(workflow.dag_settings.targets) == {"plan_costs"}:
+        options += ["--models-later"]
     if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options]).returncode:
         raise WorkflowError("the inputs of the study have faults (see above); nothing was run")
 

@@ -21,6 +21,25 @@ def verbs() -> dict[str, str]:
     return found
 
 
+def _is_verb(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("_") and (Path(cli.__file__).parent / f"{name}.py").is_file()
+
+
+def _parser() -> argparse.ArgumentParser:
+    """What tells of all verbs. It reads the source of each, so a call of one verb does without."""
+    known = verbs()
+    listed = "\n".join(f"  {verb:18} {what}" for verb, what in known.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m verseir",
+        description=__doc__,
+        epilog=f"verbs:\n{listed}\n\npython -m verseir <verb> --help tells more of each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    parser.add_argument("verb", choices=sorted(known), metavar="verb", help="one of the verbs below")
+    return parser
+
+
 def limit_threads(arguments: list[str]) -> None:
     """Give the numeric libraries as many threads as ``--threads`` says. They read this once, when imported."""
     if "--threads" in arguments[:-1]:
@@ -32,18 +51,8 @@ def limit_threads(arguments: list[str]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run one verb. Returns 0, or 2 when a user can mend what went wrong."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    known = verbs()
-    listed = "\n".join(f"  {verb:18} {what}" for verb, what in known.items())
-    parser = argparse.ArgumentParser(
-        prog="python -m verseir",
-        description=__doc__,
-        epilog=f"verbs:\n{listed}\n\npython -m verseir <verb> --help tells more of each.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    parser.add_argument("verb", choices=sorted(known), metavar="verb", help="one of the verbs below")
-    if not arguments or arguments[0].startswith("-") or arguments[0] not in known:
-        parser.parse_args(arguments[:1] or ["--help"])
+    if not arguments or not _is_verb(arguments[0]):
+        _parser().parse_args(arguments[:1] or ["--help"])
         return 0
     limit_threads(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)

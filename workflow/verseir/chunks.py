@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from verseir.arabic.hemistichs import join_hemistichs
 from verseir.tables import CHUNKS
+
+#: Poems whose chunks are made together.
+BLOCK = 1000
 
 
 def windows(n_verses: int, size: int, stride: int) -> list[tuple[int, int]]:
@@ -33,13 +38,28 @@ def make_chunks(
     Returns:
         A CHUNKS table, sorted by poem_id (bytewise) and first verse. ``text`` is empty where no field has any.
     """
-    sources = {field.partition(":")[2] for field in fields if field.startswith("explanation:")}
+    blocks = chunk_blocks(poems, explanations, fields, size, stride)
+    return pl.concat([pl.DataFrame(schema=dict(CHUNKS.columns)), *blocks])
+
+
+def chunk_blocks(
+    poems: pl.DataFrame, explanations: pl.DataFrame, fields: list[str], size: int = 3, stride: int = 1
+) -> Iterator[pl.DataFrame]:
+    """The rows of ``make_chunks``, of ``BLOCK`` poems at a time; a poem's chunks are in one block."""
+    sources = [field.partition(":")[2] for field in fields if field.startswith("explanation:")]
+    explained = explanations.filter(pl.col("source").is_in(sources))
+    ordered = poems.select("poem_id", "title", "verses").sort("poem_id")
+    for block in ordered.iter_slices(BLOCK):
+        own = explained.join(block.select("poem_id"), on="poem_id", how="semi")
+        yield _chunks(block, own, fields, size, stride)
+
+
+def _chunks(poems: pl.DataFrame, explanations: pl.DataFrame, fields: list[str], size: int, stride: int) -> pl.DataFrame:
     explained: dict[tuple[str, str], dict[int, str]] = {}
     for poem_id, verse, source, text in explanations.select("poem_id", "verse_index", "source", "text").iter_rows():
-        if source in sources:
-            explained.setdefault((source, poem_id), {})[verse] = text
+        explained.setdefault((source, poem_id), {})[verse] = text
     rows = []
-    for poem_id, title, verses in poems.select("poem_id", "title", "verses").sort("poem_id").iter_rows():
+    for poem_id, title, verses in poems.iter_rows():
         lines = [join_hemistichs(verse["first"], verse["second"]) for verse in verses]
         for first, count in windows(len(verses), size, stride):
             parts = []

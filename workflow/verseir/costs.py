@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -75,3 +76,37 @@ def read_costs(paths: Iterable[str | Path]) -> pl.DataFrame:
     rate = pl.when(pl.col("n_texts") > 0).then(pl.col("n_texts") / pl.col("seconds"))
     index = pl.when(pl.col("index_mb") > 0).then(pl.col("index_mb"))
     return summed.with_columns(texts_per_second=rate, index_mb=index).select(list(COSTS.columns)).sort(keys)
+
+
+class Speed(NamedTuple):
+    """How fast a step of a system was, in which study it was measured and on which device."""
+
+    texts_per_second: float
+    study: str
+    device: str
+
+
+def known_speeds(results: str | Path, study: str) -> dict[tuple[str, str, str], Speed]:
+    """The speeds that studies measured, by system, stage and kind of device (``cpu`` or ``gpu``).
+
+    Those of ``study`` itself come before those of others, of which the last to finish counts.
+
+    Args:
+        results: the folder of all studies. A table there that cannot be read is passed over.
+    """
+    found: dict[tuple[str, str, str], Speed] = {}
+    tables = [path for path in Path(results).glob("*/tables/costs.csv") if path.is_file()]
+    for path in sorted(tables, key=lambda path: (path.parts[-3] == study, path.stat().st_mtime_ns)):
+        try:
+            rows = pl.read_csv(path, schema=dict(COSTS.columns), null_values=[""])
+        except pl.exceptions.PolarsError:
+            continue
+        device = pl.when(pl.col("device") == "cpu").then(pl.lit("cpu")).otherwise(pl.lit("gpu")).alias("kind")
+        measured = pl.col("device").is_not_null() & (pl.col("n_texts") > 0)
+        timed = rows.filter(measured & (pl.col("seconds") > 0) & pl.col("seconds").is_finite()).with_columns(device)
+        sums = timed.group_by("system", "stage", "kind").agg(
+            pl.col("n_texts", "seconds").sum(), pl.col("device").first()
+        )
+        for system, stage, kind, n_texts, seconds, on in sums.iter_rows():
+            found[system, stage, kind] = Speed(n_texts / seconds, path.parts[-3], on)
+    return found

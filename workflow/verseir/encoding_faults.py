@@ -75,6 +75,9 @@ def encoding_faults(study: Study, where: str) -> Iterator[Fault]:
     """Encoders that cannot read the queries of a set in the way that the set asks for, and templates of no use."""
     from verseir.systems.query_encoding import QueryEncoding
 
+    for system in sorted(set(study.spec.get("shards", {})) - set(study.encoders)):
+        hint = closest(system, study.encoders) if study.encoders else "the study has no encoders"
+        yield Fault(where, 0, f"shards.{system}", f"the study does not encode with '{system}'", hint)
     wrong = set()
     for query_set in study.query_sets:
         if "encoding" not in study.spec["query_sets"][query_set]:

@@ -69,6 +69,14 @@ def scope_of(within: str) -> str:
     return f"within-{within}" if within else ALL_POEMS
 
 
+def index_place(cross: Mapping[str, Any], run: Run) -> Path:
+    """Where the BM25 index that a run is searched in lies: corpus, mode, system, what it is tuned on, scope."""
+    place = cross.get("tuned", {}).get(run.system, {}).get(run.query_set)
+    tuned_on = validated(*place) if place else UNTUNED
+    scope = scope_of(cross.get("within", {}).get(run.query_set, ""))
+    return Path(run.corpus, run.mode, run.system, tuned_on, scope)
+
+
 def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
     """The cost files of all steps that the systems of a cross take, sorted."""
     files = set()
@@ -77,11 +85,9 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
         if kind != "imported":
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
-            place = cross.get("tuned", {}).get(run.system, {}).get(run.query_set)
-            index = Path(folder) / "index_bm25" / run.corpus / run.mode / run.system
-            scope = scope_of(cross.get("within", {}).get(run.query_set, ""))
-            files.add(index / (validated(*place) if place else UNTUNED) / f"{scope}.json")
-            if place:
+            index = Path(folder) / "index_bm25" / index_place(cross, run)
+            files.add(index.with_name(f"{index.name}.json"))
+            if place := cross.get("tuned", {}).get(run.system, {}).get(run.query_set):
                 files.add(Path(folder) / "tune_bm25" / place[0] / run.mode / place[1] / f"{run.system}.json")
         if kind == "dense":
             files.add(Path(folder) / "encode_texts" / run.corpus / f"{run.system}.json")

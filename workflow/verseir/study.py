@@ -113,6 +113,12 @@ class Study:
         reference = self.analyses["reference_encoder"]
         return sorted({*self.searched_kind("dense"), *([reference] if reference else [])})
 
+    def shards(self, encoder: str) -> int:
+        """How many jobs share the texts of an encoder: of a variant as many as of its system."""
+        given = self.spec.get("shards", {})
+        own = {name: system for system, named in self.variants.items() for name in named.values()} if given else {}
+        return given.get(own.get(encoder, encoder), 1)
+
     @property
     def cross(self) -> dict[str, Any]:
         """What is crossed with what: see ``verseir.layout.runs``."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from verseir.atomic import atomic_path
 from verseir.faults import UserError
+
+#: Rows of a table that are read in blocks.
+ROWS = 1 << 13
 
 VERSE = pl.Struct({"first": pl.String, "second": pl.String})
 
@@ -223,29 +227,37 @@ ENCODING = define(
 def check_table(frame: pl.DataFrame, table: Table, where: str) -> pl.DataFrame:
     """Return ``frame`` with the columns of ``table`` in order; raise ``UserError`` where it breaks the contract.
 
-    Extra columns are a breach too: a column that no contract names is read by nobody.
+    Extra columns are a breach too: a column that no contract names is read by nobody. NaN is as null.
     """
-    import pandera.errors
-    import pandera.polars as pa
-
-    schema = pa.DataFrameSchema(
-        {name: pa.Column(dtype, nullable=name in table.nullable) for name, dtype in table.columns.items()},
-        strict=True,
-        unique=list(table.unique) or None,
-        name=table.name,
-    )
-    try:
-        schema.validate(frame, lazy=True)
-    except (pandera.errors.SchemaErrors, pandera.errors.SchemaError) as error:
-        cases = error.failure_cases
-        shown = [
-            f"{row.get('column')}: {row.get('check')} ({row.get('failure_case')})" for row in cases.head(8).to_dicts()
-        ]
+    breaches = list(_breaches(frame, table))
+    if breaches:
         raise UserError(
-            f"{where} is not a valid '{table.name}' table: " + "; ".join(dict.fromkeys(shown)),
+            f"{where} is not a valid '{table.name}' table: " + "; ".join(breaches[:8]),
             hint=f"expected columns: {', '.join(table.columns)}",
-        ) from error
+        )
     return frame.select(list(table.columns))
+
+
+def _breaches(frame: pl.DataFrame, table: Table) -> Iterator[str]:
+    for name in frame.columns:
+        if name not in table.columns:
+            yield f"{name}: the contract has no such column"
+    for name, dtype in table.columns.items():
+        if name not in frame.columns:
+            yield f"{name}: there is no such column"
+        elif frame.schema[name] != dtype:
+            yield f"{name}: holds {frame.schema[name]}, not {dtype}"
+        elif name not in table.nullable:
+            empty = frame[name].is_null()
+            if frame.schema[name].is_float():
+                empty |= frame[name].is_nan().fill_null(False)
+            if lacking := int(empty.sum()):
+                yield f"{name}: lacks a value in {lacking} of {len(frame)} rows, the first is row {empty.arg_max()}"
+    if table.unique and set(table.unique) <= set(frame.columns):
+        keys = frame.select(table.unique)
+        if (repeated := keys.is_duplicated()).any():
+            first = keys.filter(repeated).row(0)
+            yield f"{', '.join(table.unique)}: {int(repeated.sum())} rows are not unique, such as {first}"
 
 
 def read_table(path: str | os.PathLike[str], table: Table) -> pl.DataFrame:
@@ -253,18 +265,54 @@ def read_table(path: str | os.PathLike[str], table: Table) -> pl.DataFrame:
 
     Raises UserError when the file is absent or breaks the contract.
     """
-    source = Path(path)
-    if not source.exists():
-        raise UserError(f"{source} does not exist", hint="it is made by the workflow: run snakemake first")
-    try:
+    source = _present(path)
+    with _told_as_damage(source, table):
         if source.suffix == ".csv":
             frame = pl.read_csv(source, schema=dict(table.columns), null_values=[""])
         else:
             frame = pl.read_parquet(source)
-    except pl.exceptions.PolarsError as error:
+    return check_table(frame, table, str(source))
+
+
+def read_columns(path: str | os.PathLike[str], table: Table, columns: Sequence[str]) -> pl.DataFrame:
+    """Some columns of a Parquet file, checked and faulted as in ``read_table``; the others are not looked at."""
+    source = _present(path)
+    with _told_as_damage(source, table):
+        frame = pl.read_parquet(source, columns=list(columns))
+    return check_table(frame, _part(table, columns), str(source))
+
+
+def read_blocks(path: str | os.PathLike[str], table: Table, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """The rows of ``read_columns``, about ``ROWS`` at a time: that is what is held, and what is checked together."""
+    source = _present(path)
+    part = _part(table, columns)
+    import pyarrow.parquet
+
+    with _told_as_damage(source, table, pyarrow.ArrowException), pyarrow.parquet.ParquetFile(source) as file:
+        for batch in file.iter_batches(ROWS, columns=list(columns)):
+            yield check_table(pl.DataFrame(batch), part, str(source))
+
+
+def _part(table: Table, columns: Sequence[str]) -> Table:
+    unique = table.unique if set(table.unique) <= set(columns) else ()
+    return replace(table, columns={name: table.columns[name] for name in columns}, unique=unique)
+
+
+def _present(path: str | os.PathLike[str]) -> Path:
+    source = Path(path)
+    if not source.exists():
+        raise UserError(f"{source} does not exist", hint="it is made by the workflow: run snakemake first")
+    return source
+
+
+@contextmanager
+def _told_as_damage(source: Path, table: Table, *others: type[Exception]) -> Iterator[None]:
+    damage: tuple[type[Exception], ...] = (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, *others)
+    try:
+        yield
+    except damage as error:
         hint = "it is damaged: remove it and run again"
         raise UserError(f"{source} cannot be read as a '{table.name}' table: {error}", hint) from error
-    return check_table(frame, table, str(source))
 
 
 def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], table: Table) -> None:
@@ -275,3 +323,19 @@ def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], table: Table)
             checked.write_csv(temporary)
         else:
             checked.write_parquet(temporary, compression="zstd", statistics=False)
+
+
+def write_blocks(frames: Iterable[pl.DataFrame], path: str | os.PathLike[str], table: Table) -> None:
+    """As ``write_table``, to Parquet, of a table that comes in blocks, of which one is held at a time.
+
+    Each is checked by itself: that rows of different blocks are unique is up to whoever makes them.
+    """
+    import pyarrow.parquet
+
+    empty = pl.DataFrame(schema=dict(table.columns)).to_arrow()
+    with (
+        atomic_path(path) as temporary,
+        pyarrow.parquet.ParquetWriter(temporary, empty.schema, compression="zstd", write_statistics=False) as writer,
+    ):
+        for frame in frames:
+            writer.write_table(check_table(frame, table, str(path)).to_arrow())

@@ -22,8 +22,10 @@ def read_yaml(text: str, label: str, hint: str = "") -> tuple[Any, Lines, list[F
 
     lines: Lines = {}
     try:
-        faults = list(_walk(yaml.compose(text, Loader=yaml.SafeLoader), (), lines, label, set()))
-        return yaml.safe_load(text), lines, faults
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # that of C is ten times as quick
+        node = loader.get_single_node()
+        faults = list(_walk(node, (), lines, label, set()))
+        return None if node is None else loader.construct_document(node), lines, faults
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:  # such as a date without such a day
         mark = getattr(error, "problem_mark", None)
         problem = f"is not valid YAML: {getattr(error, 'problem', None) or error}"

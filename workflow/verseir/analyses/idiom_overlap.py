@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 from verseir.analyses.clusters import clusters_of
 from verseir.analyses.idioms import ALL, estimates, read_documents, read_queries, read_texts
@@ -107,7 +107,7 @@ def _texts(frame: pl.DataFrame, spans: bool) -> list[str]:
     return [text.replace(span, " ", 1) if span else text for text, span in frame.select("text", "span").iter_rows()]
 
 
-def word_matrices(*texts: Sequence[str]) -> list[sparse.csr_array]:
+def word_matrices(*texts: Sequence[str]) -> list[scipy.sparse.csr_array]:
     """For each list of n texts an int64 matrix [n, v] of 0 and 1: which words of a common vocabulary it has."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -116,7 +116,7 @@ def word_matrices(*texts: Sequence[str]) -> list[sparse.csr_array]:
         word: place for place, word in enumerate(sorted({word for part in words for row in part for word in row}))
     }
     return [
-        sparse.csr_array(
+        scipy.sparse.csr_array(
             (
                 np.ones(sum(map(len, part)), dtype=np.int64),
                 np.array([places[word] for row in part for word in row], dtype=np.int64),

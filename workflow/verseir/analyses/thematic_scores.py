@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from verseir.analyses.clusters import no_interval
 from verseir.analyses.judged import DIGITS, Judged, Matrix, aspects_of, by_gaps, empty_places, item_scores, matrices
@@ -219,7 +219,7 @@ def _places(means: Sequence[float]) -> NDArray[np.float64]:
     values = -np.asarray(means, dtype=np.float64)
     places = np.full(len(values), math.nan)
     known = ~np.isnan(values)
-    places[known] = stats.rankdata(values[known])
+    places[known] = scipy.stats.rankdata(values[known])
     return places
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from verseir.arabic.characters import TATWEEL, is_invisible, is_word_character
@@ -17,6 +18,11 @@ def _word_or_space(char: str) -> str:
 
 
 _WORDS = MapCharacters("words", _word_or_space)
+
+#: Between texts that are read as one. It is no character (Unicode keeps U+FFFF free): no step of a preset changes it,
+#: makes it of something else, or reaches across it.
+_BETWEEN = "\uffff"
+_WORDS_OF_EACH = MapCharacters("words of each", lambda char: char if char == _BETWEEN else _word_or_space(char))
 
 #: Tatweel, and the presentation forms that hold one.
 HAS_TATWEEL = re.compile(f"[{TATWEEL}\ufcf2-\ufcf4\ufe71\ufe77\ufe79\ufe7b\ufe7d\ufe7f]")
@@ -36,6 +42,16 @@ def tokenize(text: str, preset: str = "full") -> list[str]:
     for piece in text.split():
         tokens += _tokens_of(piece, preset)
     return tokens
+
+
+def tokenize_each(texts: Sequence[str], preset: str = "full") -> list[list[str]]:
+    """``[tokenize(text, preset) for text in texts]``, quicker where they are many: all are read as one text."""
+    if not texts:
+        return []
+    whole = _BETWEEN.join(texts)
+    if whole.count(_BETWEEN) >= len(texts):  # in a text it parts words, as a full stop does
+        whole = _BETWEEN.join(text.replace(_BETWEEN, ".") for text in texts)
+    return [words.split() for words in _WORDS_OF_EACH.apply(normalise(whole, preset)).split(_BETWEEN)]
 
 
 def spaced_words(text: str, preset: str = "full") -> str:

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judging", type=json.loads, default={}, help="JSON: judges and sheets")
     parser.add_argument("--packages", type=json.loads, default={}, help="JSON: benchmarks that are made of the study")
     parser.add_argument("--published", default="", help="file of printed figures, if the study names one")
+    parser.add_argument("--models-later", action="store_true", help="models need not be at hand: none is to be loaded")
     parser.add_argument("--output", required=True)
 
 
@@ -98,8 +99,9 @@ def run(args: argparse.Namespace) -> None:
     faults += _explaining_faults(args.corpora)
     if args.published:
         faults += _published_faults(Path(args.published))
-    faults += _absent_encoders(args.encoders)
-    faults += _absent_models(args.corpora, args.query_sets, args.judging)
+    if not args.models_later:
+        faults += _absent_encoders(args.encoders)
+        faults += _absent_models(args.corpora, args.query_sets, args.judging)
     for name, query_set in (query_sets | partly).items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
         if query_set is not None and searched:

@@ -12,8 +12,8 @@ from verseir.costs import Stopwatch
 from verseir.queries.within import read_poem_groups
 from verseir.systems.bm25_tuning import parameters
 from verseir.systems.grouped_bm25 import GroupedBm25
-from verseir.systems.tokenizers import tokens_of
-from verseir.tables import CHUNKS, read_table
+from verseir.systems.tokenizers import tokens_of_blocks
+from verseir.tables import CHUNKS, read_blocks, read_columns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("index", args.corpus, args.system)
-    chunks = read_table(args.chunks, CHUNKS)
+    chunks = read_columns(args.chunks, CHUNKS, ["chunk_id", "poem_id", "first_verse"])
+    texts = (block["text"] for block in read_blocks(args.chunks, CHUNKS, ["text"]))
     entry = args.entry
     groups = read_poem_groups(chunks["poem_id"], args.poems, args.attributes, args.within) if args.within else None
     index = GroupedBm25.build(
-        tokens_of(chunks["text"], entry),
+        tokens_of_blocks(texts, entry),
         chunks["chunk_id"],
         chunks["poem_id"],
         groups,

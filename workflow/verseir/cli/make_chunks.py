@@ -2,11 +2,14 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 
-from verseir.chunks import make_chunks
+import polars as pl
+
+from verseir.chunks import chunk_blocks
 from verseir.corpora.explanations import read_explanations
 from verseir.kept import require_kept
-from verseir.tables import ATTRIBUTES, CHUNKS, POEMS, read_table, write_table
+from verseir.tables import ATTRIBUTES, CHUNKS, POEMS, read_table, write_blocks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +29,14 @@ def run(args: argparse.Namespace) -> None:
         n_all, attributes = len(poems), read_table(args.attributes, ATTRIBUTES) if args.attributes else None
         poems = require_kept(poems, attributes, args.keep)
         print(f"{len(poems)} of {n_all} poems kept")
-    chunks = make_chunks(poems, explanations, args.fields, args.verses, args.stride)
-    write_table(chunks, args.output, CHUNKS)
-    without = len(poems) - chunks.filter(chunks["text"] != "")["poem_id"].n_unique()
-    if without:
+    n_with_text = 0
+
+    def counted() -> Iterator[pl.DataFrame]:
+        nonlocal n_with_text
+        for chunks in chunk_blocks(poems, explanations, args.fields, args.verses, args.stride):
+            n_with_text += chunks.filter(pl.col("text") != "")["poem_id"].n_unique()
+            yield chunks
+
+    write_blocks(counted(), args.output, CHUNKS)
+    if without := len(poems) - n_with_text:
         print(f"warning: {without} of {len(poems)} poems have no text in this mode and cannot be found in it")

@@ -7,8 +7,8 @@ from verseir.costs import Stopwatch
 from verseir.queries.searched import READS, searched_texts
 from verseir.queries.within import read_poem_groups, read_query_groups
 from verseir.systems.bm25_tuning import tune
-from verseir.systems.tokenizers import tokens_of
-from verseir.tables import CHUNKS, QRELS, QUERIES, read_table
+from verseir.systems.tokenizers import tokens_of, tokens_of_blocks
+from verseir.tables import CHUNKS, QRELS, QUERIES, read_blocks, read_columns, read_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     stopwatch = Stopwatch("tune", args.corpus, args.system)
-    chunks, queries = read_table(args.chunks, CHUNKS), read_table(args.queries, QUERIES)
+    chunks = read_columns(args.chunks, CHUNKS, ["chunk_id", "poem_id", "first_verse"])
+    texts = (block["text"] for block in read_blocks(args.chunks, CHUNKS, ["text"]))
+    queries = read_table(args.queries, QUERIES)
     qrels = read_table(args.qrels, QRELS).join(chunks, on="poem_id", how="semi")  # of the poems that the mode indexes
     chunk_groups: list[str | None] | None = None
     query_groups: list[str] | None = None
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> None:
     tuning = tune(
         args.entry,
         chunks,
-        tokens_of(chunks["text"], args.entry),
+        tokens_of_blocks(texts, args.entry),
         queries["query_id"].to_list(),
         tokens_of(searched_texts(queries, args.reads), args.entry),
         qrels,

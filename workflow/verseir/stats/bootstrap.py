@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
-#: How many resample counts are held at a time.
-HELD = 4_000_000
+from verseir.stats.resampling import resample_counts
 
 
 class Interval(NamedTuple):
@@ -66,27 +65,13 @@ def bootstrap_means(
             low[j], high[j] = clopper_pearson(int(mean[j]) * c, c, level)
     varying = np.flatnonzero(~constant)
     if len(varying):
-        replicates = _replicates(sums[:, varying], sizes, resamples, seed)
+        columns = sums[:, varying]
+        drawn = [counts @ columns / (counts @ sizes)[:, None] for counts in resample_counts([c], resamples, seed)]
+        replicates = np.concatenate(drawn).T.copy()
         jackknife = (total[varying] - sums[:, varying]) / (n - sizes)[:, None]
         for column, j in enumerate(varying):
-            low[j], high[j] = bca_interval(mean[j], replicates[:, column], jackknife[:, column], level)
+            low[j], high[j] = bca_interval(mean[j], replicates[column], jackknife[:, column], level)
     return Interval(mean, low, high)
-
-
-def _replicates(
-    sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int
-) -> NDArray[np.float64]:
-    """Means [resamples, m] of resampled clusters: how often each cluster is drawn, times its sums."""
-    rng = np.random.default_rng(seed)
-    c = len(sums)
-    rows = max(1, HELD // c)
-    blocks = []
-    for start in range(0, resamples, rows):
-        count = min(rows, resamples - start)
-        drawn = rng.integers(0, c, size=(count, c)) + c * np.arange(count)[:, None]
-        weights = np.bincount(drawn.ravel(), minlength=count * c).reshape(count, c).astype(np.float64)
-        blocks.append((weights @ sums) / (weights @ sizes)[:, None])
-    return np.concatenate(blocks)
 
 
 def bca_interval(
@@ -99,14 +84,14 @@ def bca_interval(
     tolerance = 1e-12 * max(1.0, abs(estimate))
     below = np.mean(replicates < estimate - tolerance)
     tied = np.mean(np.abs(replicates - estimate) <= tolerance)
-    bias = special.ndtri(below + tied / 2)
+    bias = scipy.special.ndtri(below + tied / 2)
     if not np.isfinite(bias):
         return np.nan, np.nan
     deviation = jackknife.mean() - jackknife
     spread = np.sum(deviation**2) ** 1.5
     acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
-    z = bias + special.ndtri([(1 - level) / 2, (1 + level) / 2])
-    quantiles = special.ndtr(bias + z / (1 - acceleration * z))
+    z = bias + scipy.special.ndtri([(1 - level) / 2, (1 + level) / 2])
+    quantiles = scipy.special.ndtr(bias + z / (1 - acceleration * z))
     low, high = np.quantile(replicates, quantiles)
     return float(low), float(high)
 
@@ -131,16 +116,16 @@ def bca_p(estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[n
         near = 1e-12 * max(1.0, abs(bound))
         return float(np.mean(replicates < bound - near) + np.mean(np.abs(replicates - bound) <= near) / 2)
 
-    bias = special.ndtri(below(estimate))
+    bias = scipy.special.ndtri(below(estimate))
     deviation = jackknife.mean() - jackknife
     spread = np.sum(deviation**2) ** 1.5
     acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
-    shifted = special.ndtri(min(b / (b + 1), max(1 / (b + 1), below(0.0)))) - bias
+    shifted = scipy.special.ndtri(min(b / (b + 1), max(1 / (b + 1), below(0.0)))) - bias
     z = shifted / (1 + acceleration * shifted) - bias
-    return float(min(1.0, max(2 / (b + 1), 2 * special.ndtr(-abs(z)))))
+    return float(min(1.0, max(2 / (b + 1), 2 * scipy.special.ndtr(-abs(z)))))
 
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
     """The exact interval of a proportion (Clopper and Pearson, 1934)."""
-    interval = stats.binomtest(successes, trials).proportion_ci(level, method="exact")
+    interval = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="exact")
     return float(interval.low), float(interval.high)

@@ -8,8 +8,8 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 #: Up to this many observations all orders are enumerated.
 ENUMERATED = 8
@@ -44,7 +44,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
     if _constant(a, b):
         return UNDEFINED
     n = len(a)
-    ranks_a, ranks_b = stats.rankdata(a), stats.rankdata(b)
+    ranks_a, ranks_b = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
     rho = max(-1.0, min(1.0, float(np.corrcoef(ranks_a, ranks_b)[0, 1])))
     if _tied(a) or _tied(b) or n > SERIES_RHO:
         return Correlation(rho, _t_of_rho(rho, n), "t" if n > 2 else "none")
@@ -60,7 +60,7 @@ def _t_of_rho(rho: float, n: int) -> float:
         return math.nan
     if abs(rho) >= 1:
         return sys.float_info.min
-    return max(sys.float_info.min, float(2 * stats.t.sf(abs(rho) * math.sqrt((n - 2) / (1 - rho**2)), n - 2)))
+    return max(sys.float_info.min, float(2 * scipy.stats.t.sf(abs(rho) * math.sqrt((n - 2) / (1 - rho**2)), n - 2)))
 
 
 def _exact_tail(distance: int, n: int) -> float:
@@ -91,7 +91,7 @@ def _series_tail(distance: int, n: int) -> float:
     inner = 0.0879 + b * 0.0151 - y * (0.0072 - b * 0.0831 + y * b * (0.0131 - 4.6e-4 * y))
     middle = -0.0758 + b * (0.1033 + 0.3932 * b) - y * b * inner
     series = x * b * (0.2274 + b * (0.2531 + 0.1745 * b) + y * middle)
-    return min(1.0, max(sys.float_info.min, series / math.exp(y / 2) + float(special.ndtr(-x))))
+    return min(1.0, max(sys.float_info.min, series / math.exp(y / 2) + float(scipy.special.ndtr(-x))))
 
 
 def kendall(x: ArrayLike, y: ArrayLike, flips: int = 99_999, seed: int = 0) -> Correlation:
@@ -105,9 +105,9 @@ def kendall(x: ArrayLike, y: ArrayLike, flips: int = 99_999, seed: int = 0) -> C
         return UNDEFINED
     if not _tied(a) and not _tied(b):
         method = "exact" if len(a) <= EXACT_TAU else "asymptotic"
-        found = stats.kendalltau(a, b, method=method)
+        found = scipy.stats.kendalltau(a, b, method=method)
         return Correlation(float(found.statistic), max(sys.float_info.min, float(found.pvalue)), method)
-    found = stats.kendalltau(a, b, method="asymptotic")
+    found = scipy.stats.kendalltau(a, b, method="asymptotic")
     estimate = float(found.statistic)
     if len(a) > PERMUTED_TAU:
         return Correlation(estimate, max(sys.float_info.min, float(found.pvalue)), "asymptotic")
@@ -191,7 +191,7 @@ def dependent_correlations(r_jk: float, r_jh: float, r_kh: float, n: int) -> Dep
         hittner,
         _p_of_z(hittner),
         williams,
-        max(sys.float_info.min, float(2 * stats.t.sf(abs(williams), n - 3))) if n > 3 else math.nan,
+        max(sys.float_info.min, float(2 * scipy.stats.t.sf(abs(williams), n - 3))) if n > 3 else math.nan,
     )
 
 
@@ -209,4 +209,4 @@ def _williams(r_jk: float, r_jh: float, r_kh: float, n: int) -> float:
 
 
 def _p_of_z(z: float) -> float:
-    return max(sys.float_info.min, float(2 * special.ndtr(-abs(z)))) if not math.isnan(z) else math.nan
+    return max(sys.float_info.min, float(2 * scipy.special.ndtr(-abs(z)))) if not math.isnan(z) else math.nan

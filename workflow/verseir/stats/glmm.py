@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from verseir.stats.laplace import LaplaceLikelihood
 from verseir.stats.separation import independent_columns, named, separating_columns
@@ -89,7 +89,7 @@ class Coefficients:
         if variance <= NO_VARIANCE * np.diag(self.covariance).max():
             return Estimate(estimate, *[np.nan] * 4)
         se = float(np.sqrt(variance))
-        reach = float(stats.t.ppf((1 + level) / 2, self.df)) * se
+        reach = float(scipy.stats.t.ppf((1 + level) / 2, self.df)) * se
         p = two_sided(estimate / se, self.df) if se <= LOOSEST else np.nan
         return Estimate(estimate, se, estimate - reach, estimate + reach, p)
 
@@ -116,7 +116,7 @@ class LikelihoodRatio(NamedTuple):
 
 def two_sided(statistic: float, df: float = np.inf) -> float:
     """The p of a statistic that is t or (``df`` infinite) normally distributed; never 0."""
-    return max(float(2 * stats.t.sf(abs(statistic), df)), np.finfo(np.float64).tiny)
+    return max(float(2 * scipy.stats.t.sf(abs(statistic), df)), np.finfo(np.float64).tiny)
 
 
 def prepare(
@@ -254,5 +254,5 @@ def _ratio(full: MixedLogit, reduced: MixedLogit) -> LikelihoodRatio:
     if not reduced.usable:
         return LikelihoodRatio(np.nan, df, np.nan, f"without these terms {reduced.reason}")
     chi2 = max(2 * (full.log_likelihood - reduced.log_likelihood), 0.0)
-    p = max(float(special.chdtrc(df, chi2)), np.finfo(np.float64).tiny)
+    p = max(float(scipy.special.chdtrc(df, chi2)), np.finfo(np.float64).tiny)
     return LikelihoodRatio(chi2, df, p, "")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 
 class LaplaceLikelihood:
@@ -31,7 +31,7 @@ class LaplaceLikelihood:
         """Each group's most likely u, by Newton steps that move no row by more than 4 log-odds."""
         longest = 4 / max(abs(sd), 1e-12)
         for _ in range(200):
-            p = special.expit(fixed + sd * self.peaks[self.groups])
+            p = scipy.special.expit(fixed + sd * self.peaks[self.groups])
             slope = sd * self._sums(self.y - p) - self.peaks
             step = slope / (1 + sd**2 * self._sums(p * (1 - p)))
             self.peaks = self.peaks + np.clip(step, -longest, longest)
@@ -45,7 +45,7 @@ class LaplaceLikelihood:
         self._find_peaks(fixed, sd)
         u = self.peaks
         eta = fixed + sd * u[self.groups]
-        p = special.expit(eta)
+        p = scipy.special.expit(eta)
         w = p * (1 - p)
         skew = w * (1 - 2 * p)
         spread = self._sums(w)

@@ -9,7 +9,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from verseir.stats.bootstrap import HELD, Interval, cluster_sums
+from verseir.stats.bootstrap import Interval, cluster_sums
+from verseir.stats.resampling import HELD
 
 
 class Part(NamedTuple):

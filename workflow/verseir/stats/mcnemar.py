@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize, special, stats
+import scipy
 
 
 def mcnemar_exact(b: int, c: int) -> float:
     """Two-sided exact p (McNemar, 1947) of the discordant counts ``b`` and ``c``; 1 where both are 0."""
-    return float(stats.binomtest(b, b + c).pvalue) if b + c else 1.0
+    return float(scipy.stats.binomtest(b, b + c).pvalue) if b + c else 1.0
 
 
 def tango_interval(b: int, c: int, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -21,7 +21,7 @@ def tango_interval(b: int, c: int, n: int, level: float = 0.95) -> tuple[float, 
         n: all queries.
         level: of the interval.
     """
-    z = float(special.ndtri((1 + level) / 2))
+    z = float(scipy.special.ndtri((1 + level) / 2))
     estimate = (b - c) / n
 
     def statistic(delta: float) -> float:
@@ -37,6 +37,6 @@ def tango_interval(b: int, c: int, n: int, level: float = 0.95) -> tuple[float, 
         if statistic(bound) * math.copysign(1, target) <= abs(target):
             return bound  # the interval reaches the end of the scale
         shifted = lambda delta: max(-1e9, min(1e9, statistic(delta) - target))  # noqa: E731
-        return float(optimize.brentq(shifted, *sorted((estimate, bound)), xtol=1e-14))
+        return float(scipy.optimize.brentq(shifted, *sorted((estimate, bound)), xtol=1e-14))
 
     return end(-1.0, z), end(1.0, -z)

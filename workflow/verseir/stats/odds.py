@@ -7,8 +7,8 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from verseir.stats.bootstrap import clopper_pearson
 from verseir.stats.mcnemar import mcnemar_exact
@@ -46,9 +46,9 @@ def odds_ratio(table: ArrayLike, level: float = 0.95) -> OddsRatio:
         return OddsRatio(*[math.nan] * 5)
     (a, b), (c, d) = counts.tolist()
     sample = a * d / (b * c) if b * c else math.inf
-    found = stats.contingency.odds_ratio(counts, kind="conditional")
+    found = scipy.stats.contingency.odds_ratio(counts, kind="conditional")
     interval = found.confidence_interval(level)
-    p = max(sys.float_info.min, float(stats.fisher_exact(counts).pvalue))
+    p = max(sys.float_info.min, float(scipy.stats.fisher_exact(counts).pvalue))
     return OddsRatio(sample, float(found.statistic), float(interval.low), float(interval.high), p)
 
 

@@ -6,8 +6,8 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 #: A level of the score with fewer independent clusters than this says nothing of its own rate.
 FEWEST_CLUSTERS = 5
@@ -103,13 +103,13 @@ def departure_from_linearity(success: Matrix, score: Matrix, clusters: NDArray[n
         return nothing._replace(note="not estimable: the model did not converge")
     statistic, df = max(0.0, 2 * float(curve.llf - line.llf)), len(extra)
     if clusters is None and columns.shape[1] == 1:
-        return nothing._replace(statistic=statistic, df=df, p=_above_zero(stats.chi2.sf(statistic, df)))
+        return nothing._replace(statistic=statistic, df=df, p=_above_zero(scipy.stats.chi2.sf(statistic, df)))
     model, robust = (matrix[-df:, -df:] for matrix in (curve.normalized_cov_params, curve.cov_params()))
     # As many means are fitted as there are levels: the usual correction for one mean would be liberal.
     robust = robust * (n_clusters - 1) / (n_clusters - len(levels))
     effects = np.linalg.eigvals(np.linalg.solve(model, robust)).real
     freedom = df * float(effects.mean() ** 2 / np.mean(effects**2))
-    p = stats.f.sf(statistic / effects.sum(), freedom, (n_clusters - len(levels)) * freedom)
+    p = scipy.stats.f.sf(statistic / effects.sum(), freedom, (n_clusters - len(levels)) * freedom)
     return nothing._replace(statistic=statistic, df=df, p=_above_zero(p))
 
 
@@ -177,6 +177,6 @@ def _wald(success: Matrix, scores: list[Matrix], weights: Matrix, clusters: NDAr
     error = float(np.sqrt(weights @ fitted.cov_params()[-k:, -k:] @ weights))
     if not error > 1e-6 * max(1.0, abs(estimate)):
         return _no_slope("too few independent observations for a standard error")
-    reach = float(stats.t.ppf(0.975, freedom)) * error
-    p = _above_zero(2 * stats.t.sf(abs(estimate) / error, freedom))
+    reach = float(scipy.stats.t.ppf(0.975, freedom)) * error
+    p = _above_zero(2 * scipy.stats.t.sf(abs(estimate) / error, freedom))
     return Slope(estimate, estimate - reach, estimate + reach, p, "")

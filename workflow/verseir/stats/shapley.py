@@ -8,8 +8,8 @@ from math import factorial
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from verseir.stats.separation import independent_columns, separating_columns
 
@@ -35,7 +35,7 @@ def log_likelihood(y: NDArray[np.float64], x: NDArray[np.float64]) -> float:
     beta = np.zeros(x.shape[1])
     value = -len(y) * np.log(2)
     for _ in range(50):
-        p = special.expit(x @ beta)
+        p = scipy.special.expit(x @ beta)
         gradient = x.T @ (y - p)
         try:
             step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, gradient)

@@ -6,8 +6,8 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from verseir.stats.bootstrap import bca_interval, cluster_sums
 from verseir.stats.resampling import resample_counts
@@ -99,7 +99,7 @@ def two_strata(
 def _welch(values: NDArray[np.float64], first: NDArray[np.bool_]) -> NDArray[np.float64]:
     """p of the t test of Welch (1947), from moments: one constant stratum is no cause for a warning."""
     moments = [(part.mean(axis=0), part.std(axis=0, ddof=1), len(part)) for part in (values[first], values[~first])]
-    return stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=False).pvalue
+    return scipy.stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=False).pvalue
 
 
 def _p(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,7 +144,7 @@ def _cluster_robust(sums: _Sums) -> NDArray[np.float64]:
     variance = ((score1 - score2) ** 2).sum(axis=0) * g / (g - 1) * (n1 + n2 - 1) / max(1.0, n1 + n2 - 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (mean1 - mean2) / np.sqrt(variance)
-    return np.where(variance > 1e-24, 2 * stats.t.sf(np.abs(t), g - 1), np.nan)
+    return np.where(variance > 1e-24, 2 * scipy.stats.t.sf(np.abs(t), g - 1), np.nan)
 
 
 def _permutation(values: NDArray[np.float64], first: NDArray[np.bool_], flips: int, seed: int) -> NDArray[np.float64]:

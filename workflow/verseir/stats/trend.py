@@ -7,8 +7,8 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 
 class ChiSquared(NamedTuple):
@@ -48,7 +48,7 @@ def cochran_armitage(success: ArrayLike, n: ArrayLike, score: ArrayLike) -> ChiS
     if not variance > 0:
         return ChiSquared(math.nan, math.nan)
     statistic = float((x @ centred) ** 2 / variance)
-    return ChiSquared(statistic, max(sys.float_info.min, float(stats.chi2.sf(statistic, 1))))
+    return ChiSquared(statistic, max(sys.float_info.min, float(scipy.stats.chi2.sf(statistic, 1))))
 
 
 def logit_trend(y: ArrayLike, x: ArrayLike, clusters: NDArray[np.int64] | None = None) -> Trend:
@@ -76,8 +76,8 @@ def logit_trend(y: ArrayLike, x: ArrayLike, clusters: NDArray[np.int64] | None =
     slope, se = float(fit.params[1]), float(fit.bse[1])
     if not (math.isfinite(slope) and math.isfinite(se) and se > 0):
         return _none("the regression has no error for its slope")
-    reach = float(special.ndtri(0.975)) * se
-    p = max(sys.float_info.min, float(2 * special.ndtr(-abs(slope / se))))
+    reach = float(scipy.special.ndtri(0.975)) * se
+    p = max(sys.float_info.min, float(2 * scipy.special.ndtr(-abs(slope / se))))
     return Trend(slope, se, slope - reach, slope + reach, p, "")
 
 

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special, stats
 
 #: How many cells of drawn tables are held at a time.
 HELD = 4_000_000
@@ -50,7 +50,7 @@ def cramers_v(counts: NDArray[np.int64], draws: int, seed: int) -> Effect:
     if expected.min() < 1 or np.mean(expected < 5) > 0.2:
         p = _drawn(counts[0], counts.sum(axis=0), expected, statistic, draws, seed)
         return Effect(estimate, math.nan, math.nan, "permutation chi-square", p, "no interval: the table is sparse")
-    p = max(float(stats.chi2.sf(statistic, df)), np.finfo(np.float64).tiny)
+    p = max(float(scipy.stats.chi2.sf(statistic, df)), np.finfo(np.float64).tiny)
     low, high = (math.sqrt(min(1.0, _noncentrality(statistic, df, level) / n)) for level in (0.975, 0.025))
     if high == 0:
         return Effect(
@@ -73,7 +73,7 @@ def cliffs_delta(first: NDArray[np.float64], second: NDArray[np.float64]) -> Eff
     above, below = _placements(first, second)
     under, over = _placements(second, first)
     delta = float(np.mean(above - below)) / b
-    p = max(float(stats.mannwhitneyu(first, second).pvalue), np.finfo(np.float64).tiny)
+    p = max(float(scipy.stats.mannwhitneyu(first, second).pvalue), np.finfo(np.float64).tiny)
     if a < 2 or b < 2 or abs(delta) == 1:
         why = "the groups do not overlap" if abs(delta) == 1 else "a group has one member"
         return Effect(delta, math.nan, math.nan, "Mann-Whitney", p, f"no interval: {why}")
@@ -81,7 +81,7 @@ def cliffs_delta(first: NDArray[np.float64], second: NDArray[np.float64]) -> Eff
     of_pairs = float(np.sum(above + below)) - a * b * delta**2
     variance = (b**2 * np.sum(of_first**2) + a**2 * np.sum(of_second**2) - of_pairs) / (a * b * (a - 1) * (b - 1))
     variance = max(float(variance), (1 - delta**2) / (a * b - 1))
-    reach = float(special.ndtri(0.975)) ** 2 * variance
+    reach = float(scipy.special.ndtri(0.975)) ** 2 * variance
     middle, width, scale = delta - delta**3, math.sqrt(reach * ((1 - delta**2) ** 2 + reach)), 1 - delta**2 + reach
     return Effect(delta, (middle - width) / scale, (middle + width) / scale, "Mann-Whitney", p, "")
 
@@ -119,9 +119,9 @@ def _drawn(
 
 def _noncentrality(statistic: float, df: int, level: float) -> float:
     """The noncentrality under which ``statistic`` is the quantile ``level`` of chi-square; 0 where none is so low."""
-    if stats.chi2.cdf(statistic, df) <= level:
+    if scipy.stats.chi2.cdf(statistic, df) <= level:
         return 0.0
     upper = 2 * statistic + 10.0
-    while special.chndtr(statistic, df, upper) > level:
+    while scipy.special.chndtr(statistic, df, upper) > level:
         upper *= 2
-    return float(optimize.brentq(lambda nc: special.chndtr(statistic, df, nc) - level, 0.0, upper))
+    return float(scipy.optimize.brentq(lambda nc: scipy.special.chndtr(statistic, df, nc) - level, 0.0, upper))

@@ -1,4 +1,4 @@
-"""BM25 over chunks, pooled to poems: the weights come from bm25s, or are those of rank_bm25; the search is exact.
+"""BM25 over chunks, pooled to poems: the weights are those of bm25s or of rank_bm25, the search is exact.
 
 Results keep the ranking policy (``verseir.ranking``). Two things are particular to the method ``okapi``:
 
@@ -14,11 +14,11 @@ import json
 import os
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +27,14 @@ import polars as pl
 from verseir.faults import UserError, closest
 from verseir.ranking import DEPTH, ChunkOrder, check_depth, empty_run, order_chunks, run_frame
 from verseir.systems.okapi import RANKERS, Ranker, okapi_weights
+from verseir.systems.postings import Postings, bm25s_weights
+from verseir.systems.tokens import Tokens, starts_of
 
 #: Variants by the names of Kamphuis et al. (2020, Which BM25 do you mean?). Those that score absent terms are left out.
 #: ``okapi`` is rank_bm25's.
 METHODS = ("atire", "lucene", "okapi", "robertson")
+#: With so high a k1 the weight of a token is in proportion to its frequency; a far higher one leaves no finite weights.
+MOST_K1 = 1_000_000
 #: Version of the files that ``save_indexes`` writes.
 FORMAT = 2
 _ARRAYS = {"indices": np.int32, "indptr": np.int64, "poem_of": np.int32}
@@ -48,7 +52,7 @@ class Bm25Index:
     Attributes:
         method, k1, b: the variant and its parameters.
         vocabulary: token to column, columns in the order of the tokens.
-        data, indices, indptr: float32 (of ``okapi`` float64), int32, int64: weights by column, as bm25s lays them out.
+        data, indices, indptr: float32 (of ``okapi`` float64), int32, int64: weights by column, in it by chunk.
         names: the chunks in ranking order; ``indices`` are places in it.
     """
 
@@ -79,7 +83,7 @@ class Bm25Index:
             tokens: the tokens of each chunk.
             chunk_ids, poem_ids: n names each.
             method: one of ``METHODS``.
-            k1, b: saturation of term frequency, at least 0; weight of chunk length, 0 to 1.
+            k1, b: saturation of term frequency, 0 to ``MOST_K1``; weight of chunk length, 0 to 1.
             positions: where each chunk stands in its poem (its first verse), see ``ranking.order_chunks``.
 
         Raises:
@@ -87,32 +91,32 @@ class Bm25Index:
         """
         if method not in METHODS:
             raise UserError(f"unknown BM25 method '{method}'", hint=closest(method, METHODS))
-        if not (0 <= k1 < float("inf") and 0 <= b <= 1):
-            raise UserError(f"BM25 with k1={k1}, b={b}", hint="k1 is at least 0, b lies between 0 and 1")
+        if not (0 <= k1 <= MOST_K1 and 0 <= b <= 1):
+            raise UserError(f"BM25 with k1={k1}, b={b}", hint=f"k1 lies between 0 and {MOST_K1:,}, b between 0 and 1")
         if not len(tokens) == len(chunk_ids) == len(poem_ids) == len(chunk_ids if positions is None else positions):
             raise UserError(f"{len(tokens)} token lists for {len(chunk_ids)} chunks of {len(poem_ids)} poem ids")
-        kept = [i for i, chunk in enumerate(tokens) if len(chunk)]
+        # Columns go by the order of the tokens, and so does summation: both depend on the corpus alone.
+        tokens = Tokens.of(tokens).trimmed()
+        kept = np.flatnonzero(tokens.lengths)
         names = order_chunks(
-            [chunk_ids[i] for i in kept],
-            [poem_ids[i] for i in kept],
-            None if positions is None else [positions[i] for i in kept],
+            pl.Series(chunk_ids, dtype=pl.String).gather(kept),
+            pl.Series(poem_ids, dtype=pl.String).gather(kept),
+            None if positions is None else pl.Series(positions, dtype=pl.Int64).gather(kept),
         )
-        chunks = [tokens[kept[row]] for row in names.order]
-        # Sorted, so that a token's column, and with it the order of summation, depends on the corpus alone.
-        vocabulary = {token: column for column, token in enumerate(sorted(set().union(*chunks)))}
-        columns = [[vocabulary[token] for token in chunk] for chunk in chunks]
+        rows = kept[names.order]
+        postings = Postings.of(tokens, rows)
         if method == "okapi":
-            data, indices, indptr = okapi_weights(columns, len(vocabulary), k1, b)
+            data = okapi_weights(tokens.take(rows), postings, k1, b)
         else:
-            data, indices, indptr = _bm25s_weights(columns, vocabulary, method, k1, b)
+            data = bm25s_weights(postings, method, k1, b)
         return cls(
             method=method,
             k1=float(k1),
             b=float(b),
-            vocabulary=vocabulary,
+            vocabulary={token: column for column, token in enumerate(tokens.vocabulary)},
             data=_frozen(data, _dtype(method)),
-            indices=_frozen(indices, np.int32),
-            indptr=_frozen(indptr, np.int64),
+            indices=_frozen(postings.chunk_of, np.int32),
+            indptr=_frozen(postings.indptr, np.int64),
             names=names,
         )
 
@@ -140,8 +144,6 @@ class Bm25Index:
         Returns:
             A RUN frame, sorted by query_id and rank.
         """
-        from numba import get_num_threads
-
         check_depth(depth)
         if ties not in RANKERS:
             raise UserError(f"unknown order of ties '{ties}'", hint=closest(ties, RANKERS))
@@ -152,52 +154,60 @@ class Bm25Index:
         if not len(query_ids):
             return empty_run()
         by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
-        known = [[self.vocabulary[t] for t in query_tokens[i] if t in self.vocabulary] for i in by_id]
+        asked = Tokens.of(query_tokens).take(np.array(by_id))
+        return run_frame([query_ids[i] for i in by_id], *self._rank(asked, depth, ties, threads), self.names)
+
+    def _rank(self, queries: Tokens, depth: int, ties: str, threads: int | None) -> Results:
+        from numba import get_num_threads
+
+        column_of = np.array([self.vocabulary.get(token, -1) for token in queries.vocabulary], dtype=np.int64)
+        columns = column_of[queries.ids]
+        starts = starts_of(columns >= 0)[queries.starts]
+        columns = columns[columns >= 0]
         threads = threads or get_num_threads()
-        share = min(QUERIES, -(-len(known) // threads))
+        share = min(QUERIES, -(-len(queries) // threads))
         depth = min(depth, len(self.names.poem_ids))
         search = partial(self._search_okapi, RANKERS[ties]) if self.method == "okapi" else self._search_share
+
+        def search_from(first: int) -> Results:
+            own = starts[first : first + share + 1]
+            return search(columns[own[0] : own[-1]], own - own[0], depth)
+
         with ThreadPoolExecutor(threads) as pool:
-            shares = [known[first : first + share] for first in range(0, len(known), share)]
-            parts = pool.map(lambda part: search(part, depth), shares)
-            filled, poems, scores, places = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return run_frame([query_ids[i] for i in by_id], filled, poems, scores, places, self.names)
+            parts = list(pool.map(search_from, range(0, len(queries), share)))
+        filled, poems, scores, places = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return filled, poems, scores, places
 
-    def _search_share(self, queries: list[list[int]], depth: int) -> Results:
-        from verseir.systems import pooled
+    def _search_share(self, columns: np.ndarray, starts: np.ndarray, depth: int) -> Results:
+        from verseir.systems import sparse
 
-        counts = [Counter(query) for query in queries]
-        starts = np.concatenate([[0], np.cumsum([len(count) for count in counts])]).astype(np.int64)
-        terms = [term for count in counts for term in sorted(count.items())]
-        tokens = np.array([token for token, _ in terms], dtype=np.int64)
-        weights = np.array([weight for _, weight in terms], dtype=np.float32)
-        capacity = min(len(self.names.poem_ids), 2 * depth + 100) + 1
-        keys = np.full((len(counts), capacity), np.iinfo(np.int64).min)
-        places = np.zeros((len(counts), capacity), dtype=np.int32)
-        filled = np.zeros(len(counts), dtype=np.int64)
-        scores = np.empty(len(self.names.poem_of), dtype=np.float32)
-        pooled.sparse_search(
-            self.data, self.indices, self.indptr, _frozen(self.names.poem_of, np.int32), tokens, weights, starts, depth,
-            scores, keys, places, filled,
+        n_queries = len(starts) - 1
+        query_of = np.repeat(np.arange(n_queries), np.diff(starts))
+        pairs, counts = np.unique((query_of << 32) + columns, return_counts=True)
+        query_of, tokens = pairs >> 32, pairs & 0xFFFFFFFF
+        asked, terms = np.unique(tokens, return_inverse=True)
+        keys = np.empty((n_queries, min(len(self.names.poem_ids), 2 * depth + 100) + 1), dtype=np.int64)
+        sparse.sparse_search(
+            self.data, self.indices, self.indptr, _frozen(self.names.poem_of, np.int32), asked, terms,
+            counts.astype(np.float32), np.searchsorted(query_of, np.arange(n_queries + 1)), depth, keys,
         )  # fmt: skip
-        used = np.arange(capacity) < filled[:, None]
-        keys[~used] = np.iinfo(np.int64).min  # what a cut left behind
-        ranking = np.argsort(keys, axis=1)[:, ::-1][:, :depth]
-        used = used[:, :depth]
-        scores, poems = pooled.read_keys(np.take_along_axis(keys, ranking, axis=1)[used])
-        return filled, poems, scores, np.take_along_axis(places, ranking, axis=1)[used]
+        keys = keys[:, :depth]
+        keys.sort(axis=1)
+        keys = keys[:, ::-1]
+        used = keys >= 0
+        scores, places = sparse.read_keys(keys[used])
+        return used.sum(axis=1), self.names.poem_of[places], scores, places
 
-    def _search_okapi(self, rank: Ranker, queries: list[list[int]], depth: int) -> Results:
-        from verseir.systems import pooled
+    def _search_okapi(self, rank: Ranker, columns: np.ndarray, starts: np.ndarray, depth: int) -> Results:
+        from verseir.systems import sparse
 
         scores = np.empty(len(self.names.poem_of))
         sharing = np.empty(len(scores), dtype=np.bool_)
         ranked = []
-        for query in queries:
-            tokens = np.array(query, dtype=np.int64)
-            pooled.sum_weights(self.data, self.indices, self.indptr, tokens, scores, sharing)
+        for first, end in pairwise(starts.tolist()):
+            sparse.sum_weights(self.data, self.indices, self.indptr, columns[first:end], scores, sharing)
             ranked.append(rank(scores, sharing, self.names.starts, depth))
-        poems, best, places = (np.concatenate(columns) for columns in zip(*ranked, strict=True))
+        poems, best, places = (np.concatenate(part) for part in zip(*ranked, strict=True))
         return np.array([len(row[0]) for row in ranked], dtype=np.int64), poems, best, places
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -233,7 +243,8 @@ def save_indexes(folder: str | os.PathLike[str], indexes: Mapping[str, Bm25Index
         new = work / "new"
         new.mkdir()
         for name in ("data", *_ARRAYS):
-            np.save(new / f"{name}.npy", np.concatenate([_array(index, name) for index in indexes.values()]))
+            arrays = [_array(index, name) for index in indexes.values()]
+            np.save(new / f"{name}.npy", arrays[0] if len(arrays) == 1 else np.concatenate(arrays))
         groups = [
             {
                 "group": group,
@@ -302,17 +313,6 @@ def load_indexes(folder: str | os.PathLike[str]) -> dict[str, Bm25Index]:
 def _array(index: Bm25Index, name: str) -> np.ndarray:
     array: np.ndarray = index.names.poem_of if name == "poem_of" else getattr(index, name)
     return array
-
-
-def _bm25s_weights(
-    chunks: list[list[int]], vocabulary: dict[str, int], method: str, k1: float, b: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights, their chunks, and where the weights of each token start."""
-    import bm25s
-
-    model = bm25s.BM25(method=method, k1=k1, b=b)
-    model.index((chunks, vocabulary), create_empty_token=False, show_progress=False)
-    return model.scores["data"], model.scores["indices"], model.scores["indptr"]
 
 
 def _dtype(method: str) -> type:

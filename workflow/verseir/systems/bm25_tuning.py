@@ -62,7 +62,7 @@ def tune(
 
     Args:
         entry: a ``bm25`` entry of the registry with ``tune``, defaults filled in.
-        chunks: a CHUNKS frame: what is searched, in the indexing mode that the parameters are for.
+        chunks: chunk_id, poem_id and first_verse of CHUNKS: what is searched, in the mode that the parameters are for.
         chunk_tokens: the tokens of each chunk.
         query_ids, query_tokens: the validation queries.
         qrels: their judgements, a QRELS frame.

@@ -93,8 +93,8 @@ class Encoder(ABC):
     def batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Encode distinct strings in batches, longest first: row numbers int64 [b], vectors float32 [b, d].
 
-        What a batch is made of depends on the set of strings, not on their order. The last bits of a vector depend on
-        its batch, as with any encoder on a BLAS library.
+        What a batch is made of depends on the set of strings, not on their order or on the number of threads. The last
+        bits of a vector depend on its batch and on the processor, as with any encoder on a BLAS library.
         """
         for rows, raw in self._raw_batches(prepared, role):
             vectors = np.asarray(raw, np.float32)

@@ -10,12 +10,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from verseir.faults import UserError
 from verseir.ranking import DEPTH
 from verseir.systems.bm25 import Bm25Index, load_indexes, save_indexes
 from verseir.systems.groups import WHOLE, Groups, places_by_group, places_of_queries, together
+from verseir.systems.tokens import Tokens
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,20 @@ class GroupedBm25:
 
         The others, and what is raised, are those of ``Bm25Index.build``; UserError too where no group has a token.
         """
+        tokens = Tokens.of(tokens)
+        chunk_ids, poem_ids = (pl.Series(ids, dtype=pl.String) for ids in (chunk_ids, poem_ids))
+        positions = None if positions is None else pl.Series(positions, dtype=pl.Int64)
         indexes = {}
         for group, places in places_by_group(groups, len(tokens)).items():
-            if group == WHOLE or any(tokens[place] for place in places):
+            if group == WHOLE or tokens.lengths[places].any():
                 indexes[group] = Bm25Index.build(
-                    [tokens[place] for place in places],
-                    [chunk_ids[place] for place in places],
-                    [poem_ids[place] for place in places],
+                    tokens if groups is None else tokens.take(np.array(places)),
+                    chunk_ids.gather(places),
+                    poem_ids.gather(places),
                     method,
                     k1,
                     b,
-                    positions=None if positions is None else [positions[place] for place in places],
+                    positions=None if positions is None else positions.gather(places),
                 )
         if not indexes:
             raise UserError("there is no chunk to index", hint="no chunk that has a group has a token")
@@ -81,13 +86,10 @@ class GroupedBm25:
         if len(query_ids) != len(query_tokens):
             raise UserError(f"{len(query_ids)} query ids and {len(query_tokens)} token lists: they must be as many")
         of = places_of_queries(query_ids, groups, self.indexes)
+        asked = Tokens.of(query_tokens)
         runs = (
             self.indexes[group].search(
-                [query_ids[place] for place in places],
-                [query_tokens[place] for place in places],
-                depth,
-                ties=ties,
-                threads=threads,
+                [query_ids[place] for place in places], asked.take(np.array(places)), depth, ties=ties, threads=threads
             )
             for group, places in of.items()
         )

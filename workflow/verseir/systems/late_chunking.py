@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,8 +98,11 @@ def pooled_forward(model: Any, features: Mapping[str, Any], pooled: Any, headles
     if len(poolings) != 1:
         raise UserError("the model pools in its own way: a part of a text cannot be pooled", hint="leave spans out")
     kept: list[Any] = []
+    mine = get_ident()
 
     def replace(_: Any, __: Any, output: dict[str, Any]) -> dict[str, Any]:
+        if get_ident() != mine:  # the batch of another thread, which shares the module
+            return output
         tokens, own = output["token_embeddings"], output["sentence_embedding"]
         # Padding may hold anything, not-a-number too: it is set to zero, not multiplied by it.
         chosen = tokens.masked_fill(~pooled.unsqueeze(-1), 0).sum(dim=1, dtype=torch.float32)

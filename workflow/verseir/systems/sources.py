@@ -182,7 +182,7 @@ def snapshot(entry: dict[str, Any], commit: str) -> Path:
 
     # A download that was killed leaves a folder that looks like a model: only a finished one is trusted unasked.
     finished = cache_folder() / "downloads" / f"{entry['hub'].replace('/', '--')}@{commit}"
-    kept = _cached(entry, commit)
+    kept = cached(entry, commit)
     if kept and finished.exists():
         return kept
     reason = "HF_HUB_OFFLINE is set"
@@ -201,7 +201,7 @@ def snapshot(entry: dict[str, Any], commit: str) -> Path:
     raise not_at_hand(entry, reason)
 
 
-def _cached(entry: dict[str, Any], commit: str) -> Path | None:
+def cached(entry: dict[str, Any], commit: str) -> Path | None:
     """The folder of a hub model in the local cache, when weights lie in it."""
     from huggingface_hub import snapshot_download
 
@@ -222,7 +222,7 @@ def require_at_hand(entry: dict[str, Any]) -> None:
     from huggingface_hub import HfApi, constants
 
     source = locate(entry)
-    if source.kind != "hub" or _cached(entry, source.revision):
+    if source.kind != "hub" or cached(entry, source.revision):
         return
     if constants.HF_HUB_OFFLINE:
         raise not_at_hand(entry, "HF_HUB_OFFLINE is set")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise, repeat
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from verseir.arabic.presets import normalise
-from verseir.arabic.tokens import spaced_words, tokenize
+from verseir.arabic.tokens import HAS_TATWEEL, spaced_words, tokenize, tokenize_each
+from verseir.systems.tokens import Tokens, starts_of, take_parts
 
 _WORD = re.compile(r"\b\w+(?:'\w+)?\b")
 
@@ -98,20 +103,97 @@ def _of_its_script(word: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-#: ``any-script``: runs of letters, marks and digits (``arabic.tokens``); ``words``: English words; ``multilingual``:
-#: words, and pairs of characters where a script does not part words.
-TOKENIZERS: dict[str, Callable[[str, str], list[str]]] = {
-    "any-script": tokenize,
-    "multilingual": words_by_script,
-    "words": english_words,
+def _english_words_each(texts: Sequence[str], preset: str) -> list[list[str]]:
+    return [english_words(text, preset) for text in texts]
+
+
+def _words_by_script_each(texts: Sequence[str], preset: str) -> list[list[str]]:
+    every = tokenize_each([_joined(text) for text in texts], preset)
+    return [[token for word in words for token in _of_its_script(word)] for words in every]
+
+
+#: The tokens of each of several texts under a preset. ``any-script``: runs of letters, marks and digits
+#: (``arabic.tokens``); ``words``: English words; ``multilingual``: words, and pairs of characters where a script does
+#: not part words.
+TOKENIZERS: dict[str, Callable[[Sequence[str], str], list[list[str]]]] = {
+    "any-script": tokenize_each,
+    "multilingual": _words_by_script_each,
+    "words": _english_words_each,
 }
+#: Texts that ``tokens_of`` reads together.
+_BLOCK = 1 << 13
+_TATWEEL = HAS_TATWEEL.pattern
 
 
-def tokens_of(texts: Iterable[str], entry: Mapping[str, Any]) -> list[list[str]]:
-    """The tokens of each text, normalised and split as the BM25 system ``entry`` says (``text`` and ``tokens``).
+def tokens_of(texts: Iterable[str], entry: Mapping[str, Any]) -> Tokens:
+    """The tokens of each text, normalised and split as the BM25 system ``entry`` says (``text`` and ``tokens``)."""
+    every = texts if isinstance(texts, pl.Series) else pl.Series(list(texts), dtype=pl.String)
+    return tokens_of_blocks((every[first : first + _BLOCK] for first in range(0, len(every), _BLOCK)), entry)
 
-    Equal tokens are one object: a large corpus takes little more memory than its vocabulary and a pointer a token.
+
+def tokens_of_blocks(blocks: Iterable[pl.Series], entry: Mapping[str, Any]) -> Tokens:
+    """``tokens_of`` the texts of all blocks, of which one is held at a time.
+
+    Chunks of a poem share verses, and words recur: of the texts of a block a line is split once, and what stands
+    between two blanks is normalised once for all. Nothing but a tatweel reaches across a blank; a line that has one is
+    normalised as a whole, and so is a text in which several lines have one.
     """
-    split = TOKENIZERS[entry["tokens"]]
-    one: dict[str, str] = {}
-    return [[one.setdefault(token, token) for token in split(text, entry["text"])] for text in texts]
+    pieces = _Pieces(TOKENIZERS[entry["tokens"]], entry["text"])
+    parts = [pieces.read(block) for block in blocks]
+    starts = starts_of(np.concatenate([np.empty(0, dtype=np.int64), *(np.diff(own) for _, own in parts)]))
+    ids = np.empty(starts[-1], dtype=np.int32)
+    filled = 0
+    while parts:  # each is let go once it is copied
+        part, _ = parts.pop(0)
+        ids[filled : filled + len(part)] = part
+        filled += len(part)
+    return Tokens.numbered(pieces.vocabulary, ids, starts)
+
+
+class _Pieces:
+    """The tokens of all pieces of text that were met, by number.
+
+    Attributes:
+        vocabulary: the tokens, each with its number.
+    """
+
+    def __init__(self, split: Callable[[Sequence[str], str], list[list[str]]], preset: str):
+        self.split, self.preset = split, preset
+        self.vocabulary: dict[str, int] = {}
+        self.number_of: dict[str, int] = {}
+        self.ids, self.starts = array("i"), array("q", [0])
+
+    def read(self, texts: pl.Series) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the tokens of these texts, int32, and where each text starts among them, int64 [n + 1]."""
+        several = texts.str.contains(f"(?s){_TATWEEL}.*\n.*{_TATWEEL}")
+        texts = texts.zip_with(~several, texts.str.replace_all("\n", " ", literal=True))
+        by_text = texts.str.split("\n")
+        line, lines = _numbered(by_text.explode())
+        has_tatweel, blanks = pl.col("line").str.contains(_TATWEEL), pl.col("line").str.split(" ")
+        by_line = pl.select(line=lines).select(
+            pl.when(has_tatweel).then(pl.concat_list("line")).otherwise(blanks)
+        ).to_series()  # fmt: skip
+        piece, pieces = _numbered(by_line.explode())
+        numbers = self._numbers(pieces.to_list())[piece]
+        ids, starts = take_parts(np.array(self.ids), np.array(self.starts), numbers)
+        ids, starts = take_parts(ids, starts[starts_of(by_line.list.len().to_numpy())], line)
+        return ids, starts[starts_of(by_text.list.len().to_numpy())]
+
+    def _numbers(self, pieces: list[str]) -> np.ndarray:
+        """int64 [n], the number of each of these distinct pieces; those that were not met yet are split."""
+        numbers = np.fromiter(map(self.number_of.get, pieces, repeat(-1)), np.int64, len(pieces))
+        new = np.flatnonzero(numbers < 0)
+        numbers[new] = range(len(self.number_of), len(self.number_of) + len(new))
+        met = [pieces[place] for place in new.tolist()]
+        self.number_of.update(zip(met, numbers[new].tolist(), strict=True))
+        every = self.split(met, self.preset)
+        tokens = chain.from_iterable(every)
+        self.ids.extend([self.vocabulary.setdefault(token, len(self.vocabulary)) for token in tokens])
+        self.starts.extend(accumulate(map(len, every), initial=self.starts.pop()))
+        return numbers
+
+
+def _numbered(texts: pl.Series) -> tuple[np.ndarray, pl.Series]:
+    """Of each text its place among the distinct ones, and these."""
+    distinct = texts.unique(maintain_order=True)
+    return texts.cast(pl.Enum(distinct)).to_physical().to_numpy(), distinct

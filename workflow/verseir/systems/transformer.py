@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from verseir.systems.encoder import Encoder, TokenCounts
 from verseir.systems.identity import Identity, Role
 from verseir.systems.late_chunking import SpanCounts, Tokens, count_spans, pooled_forward, tokens_of
 from verseir.systems.readings import Prepared, Reading, as_reading
+from verseir.systems.side_by_side import in_order
 from verseir.systems.sources import package_files, snapshot
 from verseir.systems.weights import safe_folder
 
 log = logging.getLogger(__name__)
 
-#: Tokens in a batch, padding included. More than these does not make a CPU faster.
-TOKENS = {"cpu": 2048, "cuda": 32768, "mps": 8192}
+#: Tokens in a batch, padding included. On a CPU a thread has a batch to itself: more does not make it faster.
+TOKENS = {"cpu": 512, "cuda": 32768, "mps": 8192}
 #: Texts that are tokenised at once.
 TEXTS = 4096
 #: Weights that pooling over token vectors does not read.
@@ -30,11 +32,25 @@ UNUSED = re.compile(r"(^|\.)pooler\.")
 
 
 class TransformerEncoder(Encoder):
-    """A transformer, its pooling and its head."""
+    """A transformer, its pooling and its head.
+
+    On the CPU a batch is computed by one thread, several batches at a time: a vector has the same bits for any number
+    of threads. A GPU gets one batch at a time; so does code that a model brings, which may keep notes between calls.
+
+    Attributes:
+        budget: the most tokens of a batch of several texts, padding included.
+        workers: batches at a time.
+        threads: of PyTorch's, for each of them.
+    """
 
     def __init__(self, identity: Identity, device: str | None = None):
+        import torch
+
         super().__init__(identity, _usable(device))
         self.budget = TOKENS[self.device.partition(":")[0]]
+        self.workers, self.threads = 1, torch.get_num_threads()
+        if self.device == "cpu" and not identity.entry["remote_code"]:
+            self.workers, self.threads = self.threads, 1
         self.max_length = identity.entry["max_length"]
         self._model = self._load(model_folder(identity))
         self._tokenizer = self._model.tokenizer
@@ -134,19 +150,37 @@ class TransformerEncoder(Encoder):
         return padding if padding is not None else self._tokenizer.eos_token_id or 0
 
     def _raw_batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        import torch
+
         tokens = self._tokenise(prepared)
         places = [(-len(one.ids), as_reading(text).order) for one, text in zip(tokens, prepared, strict=True)]
         order = np.array(sorted(range(len(tokens)), key=places.__getitem__), np.int64)
+        before = torch.get_num_threads()
+        try:
+            yield from in_order(
+                lambda rows: self._computed([tokens[row] for row in rows], role),
+                self._batches_of(order, [len(tokens[row].ids) for row in order]),
+                self.workers,
+                partial(torch.set_num_threads, self.threads),
+            )
+        finally:  # what a thread says for itself holds for all threads that begin later
+            torch.set_num_threads(before)
+
+    def _batches_of(self, rows: np.ndarray, lengths: list[int]) -> Iterator[np.ndarray]:
+        """``rows``, int64 [n], in batches within the budget, which may fall meanwhile; the longest text comes first."""
         start = 0
-        while start < len(order):
-            width = len(tokens[order[start]].ids)
-            rows = order[start : start + max(1, self.budget // width)]
-            vectors = self._vectors([tokens[row] for row in rows], role)
-            if vectors is None:
-                self._halve(width, len(rows))
-                continue
-            start += len(rows)
-            yield rows, vectors
+        while start < len(rows):
+            batch = rows[start : start + max(1, self.budget // lengths[start])]
+            start += len(batch)
+            yield batch
+
+    def _computed(self, tokens: list[Tokens], role: Role) -> np.ndarray:
+        """float32 [n, d] for n texts of tokens, in halves where memory does not suffice."""
+        vectors = self._vectors(tokens, role)
+        if vectors is not None:
+            return vectors
+        half = self._halve(max(len(one.ids) for one in tokens), len(tokens))
+        return np.concatenate([self._computed(tokens[:half], role), self._computed(tokens[half:], role)])
 
     def _vectors(self, tokens: list[Tokens], role: Role) -> np.ndarray | None:
         """float32 [n, d] for n texts of tokens; None when memory does not suffice."""
@@ -173,35 +207,38 @@ class TransformerEncoder(Encoder):
                 raise
             return None
 
-    def _halve(self, width: int, n_texts: int) -> None:
+    def _halve(self, width: int, n_texts: int) -> int:
+        """Lower the budget to half of a batch of ``n_texts``, the longest of ``width`` tokens: a number of texts."""
         import torch
 
         if n_texts == 1:
             raise UserError(
                 f"not enough memory for one text of {width} tokens with '{self.name}' on {self.device}",
-                hint="set a smaller `max_length` or `dtype: bfloat16` of its entry, or use a larger device",
+                hint="set a smaller `max_length` or `dtype: bfloat16` of its entry, or use a larger device"
+                + (", or fewer threads" if self.workers > 1 else ""),
             )
-        self.budget = max(width, self.budget // 2, 1)
-        if self.budget // width >= n_texts:
-            self.budget = width * (n_texts // 2)
+        half = (n_texts + 1) // 2
+        self.budget = min(self.budget, width * half)
         log.warning("%s: out of memory on %s: batches of %d tokens now", self.name, self.device, self.budget)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+        return half
 
     def count_tokens(self, texts: Sequence[str | Reading], role: Role) -> TokenCounts:
-        readings = [as_reading(one) for one in self.prepare(texts, role)]
         unknown = self._tokenizer.unk_token_id
-        n_tokens = np.zeros(len(readings), np.int64)
-        n_unknown = np.zeros(len(readings), np.int64)
-        for strings in ([reading.text for reading in readings], [reading.second or "" for reading in readings]):
-            for start in range(0, len(strings) if any(strings) else 0, TEXTS):
-                texts_now = strings[start : start + TEXTS]
-                part = self._tokenizer(texts_now, add_special_tokens=False, verbose=False)["input_ids"]
-                n_tokens[start : start + TEXTS] += [len(ids) for ids in part]
-                if unknown is not None:
-                    n_unknown[start : start + TEXTS] += [ids.count(unknown) for ids in part]
         frames = {pair: self._tokenizer.num_special_tokens_to_add(pair) for pair in (False, True)}
-        frame = np.array([frames[reading.second is not None] for reading in readings], np.int64)
+        n_tokens, n_unknown, frame = (np.zeros(len(texts), np.int64) for _ in range(3))
+        for start in range(0, len(texts), TEXTS):
+            part = slice(start, start + TEXTS)
+            readings = [as_reading(one) for one in self.prepare(texts[part], role)]
+            frame[part] = [frames[reading.second is not None] for reading in readings]
+            for strings in ([reading.text for reading in readings], [reading.second or "" for reading in readings]):
+                if not any(strings):
+                    continue
+                found = self._tokenizer(strings, add_special_tokens=False, verbose=False)["input_ids"]
+                n_tokens[part] += [len(ids) for ids in found]
+                if unknown is not None:
+                    n_unknown[part] += [ids.count(unknown) for ids in found]
         limit = self.max_length or np.iinfo(np.int64).max
         return TokenCounts(n_tokens, n_unknown, n_tokens + frame > limit)
 

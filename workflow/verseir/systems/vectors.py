@@ -14,10 +14,11 @@ import struct
 import time
 import uuid
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,9 +44,9 @@ class BatchEncoder(Protocol):
     def batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
 
 
-#: Seconds after which a shard is written in any case.
+#: The most seconds that a vector waits to be written.
 LONGEST = 30.0
-#: A line for each call that encoded: texts, seconds.
+#: A line for each call that encoded: texts, seconds, device.
 SPEEDS = "speeds.csv"
 
 
@@ -56,6 +57,13 @@ class EncodeReport:
     n_texts: int
     n_encoded: int
     seconds: float
+
+
+class Speed(NamedTuple):
+    """Texts per second, and the device that encoded them."""
+
+    texts_per_second: float
+    device: str
 
 
 class VectorStore:
@@ -107,6 +115,7 @@ class VectorStore:
         encoder: BatchEncoder,
         texts_by_role: Mapping[Role, Sequence[str | Reading]],
         *,
+        device: str = "cpu",
         flush_seconds: float = 1.0,
         flush_texts: int = 8192,
     ) -> EncodeReport:
@@ -115,8 +124,10 @@ class VectorStore:
         Args:
             encoder: the encoder whose identity this store has.
             texts_by_role: texts of the queries and of the documents, or readings of them; repeats cost nothing.
+            device: what the encoder runs on: its speed is told by it.
             flush_seconds, flush_texts: write a shard when either is reached. The seconds grow with the time spent, to
-                a fiftieth of it and 30 at most, so that a long call leaves hundreds of shards, not thousands.
+                a fiftieth of it, so that a long call leaves hundreds of shards, not thousands. No vector waits longer
+                than 30: a shard is written before a batch that may last until then, going by those before it.
 
         Raises:
             UserError: the encoder is another one, or gives vectors of another length than promised.
@@ -145,19 +156,28 @@ class VectorStore:
         seconds = time.monotonic() - started
         if planned:
             with (self.folder / SPEEDS).open("a", encoding="ascii") as stream:
-                stream.write(f"{len(planned)},{seconds:.3f}\n")
+                stream.write(f"\n{len(planned)},{seconds:.3f},{device}\n")  # a line that a kill tore ends here
         return EncodeReport(n_texts, len(planned), seconds)
 
-    def texts_per_second(self) -> float | None:
-        """How fast the vectors of this store were made, over all calls that ended well; None before the first."""
+    def speed(self, device: str) -> Speed | None:
+        """How fast the vectors of this store were made, over all calls that ended well; None before the first.
+
+        On ``device``; where nothing was encoded on it, on the one that encoded most.
+        """
         try:
-            found = re.findall(
-                r"^(\d+),(\d+\.\d{3})$", (self.folder / SPEEDS).read_text(encoding="ascii"), re.MULTILINE
-            )
+            told = (self.folder / SPEEDS).read_text(encoding="ascii")
         except (FileNotFoundError, UnicodeDecodeError):
             return None
-        seconds = sum(float(spent) for _, spent in found)  # a line that a kill tore is passed over
-        return sum(int(texts) for texts, _ in found) / seconds if seconds > 0 else None
+        texts: defaultdict[str, int] = defaultdict(int)
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for n, spent, where in re.findall(r"^(\d+),(\d+\.\d{3}),(\w+)$", told, re.MULTILINE):
+            texts[where] += int(n)
+            seconds[where] += float(spent)
+        usable = [where for where in sorted(texts) if seconds[where] > 0]
+        if not usable:
+            return None
+        chosen = device if device in usable else max(usable, key=texts.__getitem__)
+        return Speed(texts[chosen] / seconds[chosen], chosen)
 
     def __len__(self) -> int:
         """The number of prepared strings that have a vector."""
@@ -250,7 +270,8 @@ class _Writer:
         self.store, self.keys, self.seconds, self.texts = store, keys, seconds, texts
         self.rows: list[np.ndarray] = []
         self.parts: list[np.ndarray] = []
-        self.started = self.flushed = time.monotonic()
+        self.started = self.flushed = self.added = self.oldest = time.monotonic()
+        self.gap = 0.0
 
     def add(self, rows: np.ndarray, vectors: np.ndarray) -> None:
         promised = self.store.identity.dimension
@@ -259,11 +280,15 @@ class _Writer:
                 f"'{self.store.identity.name}' gives vectors of length {vectors.shape[1]}, not {promised}",
                 hint="correct `dimension` of its entry in the registry",
             )
+        now = time.monotonic()
+        if not self.rows:
+            self.oldest = now
         self.rows.append(rows)
         self.parts.append(vectors)
-        now = time.monotonic()
-        wait = min(LONGEST, max(self.seconds, (now - self.started) / 50))
-        if now - self.flushed >= wait or sum(map(len, self.rows)) >= self.texts:
+        self.gap = max(now - self.added, self.gap / 2)  # how long the next batch may take
+        self.added = now
+        due = now - self.flushed >= max(self.seconds, (now - self.started) / 50)
+        if due or now + self.gap - self.oldest >= LONGEST or sum(map(len, self.rows)) >= self.texts:
             self.flush()
 
     def flush(self) -> None:

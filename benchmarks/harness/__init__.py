@@ -1,0 +1,1 @@
+"""What times two programs against each other; it knows nothing of what they do."""
