@@ -50,7 +50,8 @@ def main() -> int:
         return 0
     effort = QUICK if args.quick else FULL
     chosen = [lines[name] for name in args.only] if args.only else list(lines.values())
-    results = run(
+    unfinished = folder / "unfinished.json"  # what a run that is stopped leaves
+    for results in run(
         Plan(
             chosen,
             lambda line: args.sizes or (line.quick if args.quick else line.sizes),
@@ -60,8 +61,9 @@ def main() -> int:
         ),
         Path(__file__),
         lambda text: print(text, flush=True),
-    )
-    write_results(folder / "results.json", results)
+    ):
+        write_results(unfinished, results)
+    unfinished.replace(folder / "results.json")
     write_page(folder, results)
     failed = [row for row in results["rows"] if row.error]
     floors = [row for row in results["rows"] if row.met is not None]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,12 +62,13 @@ class Run:
     def __init__(self, plan: Plan, script: Path, folder: Path, say: Say):
         self.plan, self.script, self.folder, self.say = plan, script, folder, say
 
-    def rows(self) -> list[Row]:
-        """The rows of all lines."""
-        found = [row for line in self.plan.lines if line.lacks() for row in self._lacking(line)]
+    def rows(self) -> Iterator[list[Row]]:
+        """The rows of all lines, as they come."""
+        yield [row for line in self.plan.lines if line.lacks() for row in self._lacking(line)]
         lines = [line for line in self.plan.lines if not line.lacks() and self.plan.sizes(line)]
         if not self.plan.together:
-            return found + [row for line in lines for row in self._alone(line)]
+            yield from map(self._alone, lines)
+            return
         compiled = tempfile.mkdtemp(dir=self.folder)
         shared = [(line.ours.__module__, self.plan.threads_of(line)[0]) for line in lines]
         for place in dict.fromkeys(shared):
@@ -75,8 +76,7 @@ class Run:
             cases = {line.name: list(self.plan.sizes(line)) for line in some}
             answers = self._in_a_process(Job(cases, threads, False, self.plan.effort), compiled)
             for line in some:
-                found += self._made(line, threads, answers, {})
-        return found
+                yield self._made(line, threads, answers, {})
 
     def _lacking(self, line: Line) -> list[Row]:
         note = f"not timed: {line.lacks()}"
@@ -150,28 +150,29 @@ class Run:
         return rows
 
 
-def run(plan: Plan, script: Path, say: Say = print) -> dict[str, Any]:
+def run(plan: Plan, script: Path, say: Say = print) -> Iterator[dict[str, Any]]:
     """Time all cases of a plan, see ``Run``.
 
-    Returns:
-        What ``write_results`` writes.
+    Yields:
+        What ``write_results`` writes, of the lines so far; at last of all.
     """
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="verseir-bench-") as folder:
-        rows = Run(plan, script, Path(folder), say).rows()
+    rows: list[Row] = []
     order = [line.name for line in plan.lines]
-    rows.sort(key=lambda row: order.index(row.line))
     packages = {name for line in plan.lines for name in line.packages}
-    return {
-        "form": FORM,
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "seconds": round(time.monotonic() - began, 1),
-        "machine": describe_machine(),
-        "versions": versions(packages | {"numpy", "polars", "numba", "torch"}),
-        "effort": plan.effort._asdict(),
-        "rows": rows,
-        "growth": growth(rows),
-    }
+    with tempfile.TemporaryDirectory(prefix="verseir-bench-") as folder:
+        for more in Run(plan, script, Path(folder), say).rows():
+            rows = sorted(rows + more, key=lambda row: order.index(row.line))
+            yield {
+                "form": FORM,
+                "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+                "seconds": round(time.monotonic() - began, 1),
+                "machine": describe_machine(),
+                "versions": versions(packages | {"numpy", "polars", "numba", "torch"}),
+                "effort": plan.effort._asdict(),
+                "rows": rows,
+                "growth": growth(rows),
+            }
 
 
 def _told(row: Row) -> str:

@@ -156,6 +156,7 @@ LINES = (
         ),
         same=same_interval,
         packages=("scipy", "numpy"),
-        binds="drawing the resamples, as the peer does, counting them, and the quantiles of each column, in one thread",
+        binds="drawing the resamples, the same stream as the peer's, and counting them: half of the time at 40 columns "
+        "and as long for one; then the product with the columns and their quantiles",
     ),
 )

@@ -296,7 +296,8 @@ def test_a_case_that_fails_is_told_and_what_a_process_had_told_before_it_died_is
     other, lacking = replace(line, name="other"), replace(line, name="lacking", lacks=lambda: "no AMX")
     sizes = {"sum": (10, 100), "other": (100, 1000), "lacking": (10,)}
     plan = runner.Plan([line, lacking, other], lambda line: sizes[line.name], 2, EFFORT, together)
-    rows = runner.run(plan, script, said.append)["rows"]
+    *_, results = runner.run(plan, script, said.append)
+    rows = results["rows"]
     assert [(row.line, row.size, row.ratio, row.error) for row in rows] == [
         ("sum", 10, None, "results disagree: here"),
         ("sum", 100, 3.0, ""),
@@ -316,5 +317,6 @@ def test_a_quick_run_leaves_out_lines_without_quick_sizes_and_first_calls(tmp_pa
     script.write_text(SCRIPT)
     line = replace(LINE, peers=LINE.peers[:1], jitted=True, first=10, quick=(100,))
     plan = runner.Plan([line, replace(line, name="slow", quick=())], lambda line: line.quick, 2, EFFORT, True)
-    (row,) = runner.run(plan, script, lambda text: None)["rows"]
+    *_, results = runner.run(plan, script, lambda text: None)
+    (row,) = results["rows"]
     assert (row.line, row.size, row.compile_s, row.ratio_cold) == ("sum", 100, {}, None)

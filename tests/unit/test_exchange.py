@@ -14,6 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verseir.corpora.checks import id_problem
 from verseir.corpora.load import load_corpus
 from verseir.exchange.beir_export import FILES, poem_text, write_beir
 from verseir.exchange.card import Origin, task_module
@@ -108,7 +109,10 @@ def test_words_that_run_across_the_caesura_are_whole_again() -> None:
     assert poem_text([{"first": "كتـ", "second": "ـاب"}, {"first": "a", "second": None}]) == "كتاب\na"
 
 
-IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=6)
+#: Marks alone make no id.
+IDS = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=6).filter(
+    lambda text: id_problem(text) is None
+)
 #: Any text of one line that a corpus may hold: quotes, tabs, Arabic, emoji and what else there is.
 LINES = st.text(
     st.one_of(st.sampled_from("\"'\\\tاـبَ\u200f😀\u2028\u0085{}"), st.characters(exclude_categories=["Cc", "Cs"])),

@@ -65,35 +65,56 @@ def bootstrap_means(
             low[j], high[j] = clopper_pearson(int(mean[j]) * c, c, level)
     varying = np.flatnonzero(~constant)
     if len(varying):
-        columns = sums[:, varying]
-        drawn = [counts @ columns / (counts @ sizes)[:, None] for counts in resample_counts([c], resamples, seed)]
-        replicates = np.concatenate(drawn).T.copy()
-        jackknife = (total[varying] - sums[:, varying]) / (n - sizes)[:, None]
-        for column, j in enumerate(varying):
-            low[j], high[j] = bca_interval(mean[j], replicates[column], jackknife[:, column], level)
+        columns = np.column_stack([sums[:, varying], sizes])
+        drawn = np.concatenate([counts @ columns for counts in resample_counts([c], resamples, seed)])
+        replicates = (drawn[:, :-1] / drawn[:, -1:]).T.copy()
+        jackknife = ((total[varying] - sums[:, varying]) / (n - sizes)[:, None]).T.copy()
+        low[varying], high[varying] = bca_intervals(mean[varying], replicates, jackknife, level)
     return Interval(mean, low, high)
+
+
+def bca_intervals(
+    estimates: NDArray[np.float64],
+    replicates: NDArray[np.float64],
+    jackknife: NDArray[np.float64],
+    level: float = 0.95,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends float64 [m] of BCa intervals (Efron, 1987) of ``estimates`` [m].
+
+    Replicates equal to the estimate count half in the bias correction. NaN where all replicates lie on one side.
+
+    Args:
+        estimates: float64 [m].
+        replicates: float64 [m, b], of the bootstrap.
+        jackknife: float64 [m, c], the leave-one-out values.
+        level: of the intervals.
+    """
+    lean, spread = replicates - estimates[:, None], 1e-12 * np.maximum(1.0, np.abs(estimates))[:, None]
+    above = np.count_nonzero(lean > spread, axis=1)
+    below = np.count_nonzero(lean < -spread, axis=1)
+    bias = scipy.special.ndtri(0.5 + (below - above) / (2 * replicates.shape[1]))
+    acceleration = _accelerations(jackknife)
+    low, high = np.full(len(estimates), np.nan), np.full(len(estimates), np.nan)
+    for j in np.flatnonzero(np.isfinite(bias)):
+        z = bias[j] + scipy.special.ndtri([(1 - level) / 2, (1 + level) / 2])
+        quantiles = scipy.special.ndtr(bias[j] + z / (1 - acceleration[j] * z))
+        low[j], high[j] = np.quantile(replicates[j], quantiles)
+    return low, high
 
 
 def bca_interval(
     estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[np.float64], level: float = 0.95
 ) -> tuple[float, float]:
-    """The BCa interval (Efron, 1987) from bootstrap ``replicates`` [b] and leave-one-out values ``jackknife`` [c].
+    """``bca_intervals`` of one estimate, from ``replicates`` [b] and ``jackknife`` [c]."""
+    low, high = bca_intervals(np.array([estimate]), replicates[None], jackknife[None], level)
+    return float(low[0]), float(high[0])
 
-    Replicates equal to the estimate count half in the bias correction. NaN when all replicates lie on one side.
-    """
-    tolerance = 1e-12 * max(1.0, abs(estimate))
-    below = np.mean(replicates < estimate - tolerance)
-    tied = np.mean(np.abs(replicates - estimate) <= tolerance)
-    bias = scipy.special.ndtri(below + tied / 2)
-    if not np.isfinite(bias):
-        return np.nan, np.nan
-    deviation = jackknife.mean() - jackknife
-    spread = np.sum(deviation**2) ** 1.5
-    acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
-    z = bias + scipy.special.ndtri([(1 - level) / 2, (1 + level) / 2])
-    quantiles = scipy.special.ndtr(bias + z / (1 - acceleration * z))
-    low, high = np.quantile(replicates, quantiles)
-    return float(low), float(high)
+
+def _accelerations(jackknife: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 [m] of leave-one-out values [m, c]; 0 where they do not vary."""
+    deviations = jackknife.mean(axis=1, keepdims=True) - jackknife
+    spread = 6 * np.sum(deviations**2, axis=1) ** 1.5
+    return np.divide(np.sum(deviations**3, axis=1), spread, out=np.zeros(len(spread)), where=spread > 0)
 
 
 class Estimates(NamedTuple):
@@ -117,9 +138,7 @@ def bca_p(estimate: float, replicates: NDArray[np.float64], jackknife: NDArray[n
         return float(np.mean(replicates < bound - near) + np.mean(np.abs(replicates - bound) <= near) / 2)
 
     bias = scipy.special.ndtri(below(estimate))
-    deviation = jackknife.mean() - jackknife
-    spread = np.sum(deviation**2) ** 1.5
-    acceleration = np.sum(deviation**3) / (6 * spread) if spread > 0 else 0.0
+    acceleration = _accelerations(jackknife[None])[0]
     shifted = scipy.special.ndtri(min(b / (b + 1), max(1 / (b + 1), below(0.0)))) - bias
     z = shifted / (1 + acceleration * shifted) - bias
     return float(min(1.0, max(2 / (b + 1), 2 * scipy.special.ndtr(-abs(z)))))
