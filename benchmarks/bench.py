@@ -3,6 +3,7 @@
     python benchmarks/bench.py                       all lines, all sizes: benchmarks/results.json and RESULTS.md
     python benchmarks/bench.py --quick               small sizes, under two minutes: build/bench; do all agree?
     python benchmarks/bench.py --only bm25-search    one line or several: build/bench
+    python benchmarks/bench.py --only measures --again    the same in place of what benchmarks/results.json has of it
     python benchmarks/bench.py --page                the page anew, from the results as they are
 
 Programs are timed in turns; a figure is the median of the pairs. Before that their results are compared: where they do
@@ -23,7 +24,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "workflow")]
 
 from harness.case import Effort, Job, run_job  # noqa: E402  (found on the path above)
 from harness.page import write_page  # noqa: E402
-from harness.results import read_results, write_results  # noqa: E402
+from harness.results import read_results, replaced, write_results  # noqa: E402
 from harness.runner import Plan, run  # noqa: E402
 from harness.timing import FEWEST, MOST  # noqa: E402
 from lines import all_lines  # noqa: E402
@@ -44,7 +45,7 @@ def main() -> int:
             print(f"{line.name:18} {line.work} ({', '.join(peer.name for peer in line.peers)})")
         return 0
     partial = args.quick or args.only or args.sizes or args.threads != 2
-    folder = args.output or (ROOT / "build" / "bench" if partial else HERE)
+    folder = args.output or (ROOT / "build" / "bench" if partial and not args.again else HERE)
     if args.page:
         write_page(folder, read_results(folder / "results.json"))
         return 0
@@ -63,7 +64,10 @@ def main() -> int:
         lambda text: print(text, flush=True),
     ):
         write_results(unfinished, results)
-    unfinished.replace(folder / "results.json")
+    unfinished.unlink()
+    if args.again:
+        results = replaced(read_results(folder / "results.json"), results)
+    write_results(folder / "results.json", results)
     write_page(folder, results)
     failed = [row for row in results["rows"] if row.error]
     floors = [row for row in results["rows"] if row.met is not None]
@@ -77,6 +81,9 @@ def _arguments(lines: Collection[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, few pairs")
     parser.add_argument("--only", nargs="+", choices=sorted(lines), metavar="LINE", help="these lines (see --list)")
+    parser.add_argument(
+        "--again", action="store_true", help="put the lines in place of those in benchmarks/results.json"
+    )
     parser.add_argument("--sizes", nargs="+", type=int, help="in place of the sizes of each line")
     parser.add_argument("--threads", type=int, default=2, help="the most threads (2)")
     parser.add_argument("--pairs", type=int, help=f"pairs of times, in place of {FEWEST} to {MOST}")

@@ -38,7 +38,7 @@ def _head(results: dict[str, Any]) -> str:
         "# Speed against other programs",
         "",
         "A ratio is the peer's time divided by ours: above 1 we are faster. Both had the same input, gave the same "
-        "result, and were timed in turns in one run. Written by `make bench` from `results.json`; do not edit.",
+        "result, and were timed in turns. Written by `make bench` from `results.json`; do not edit.",
     ]
     if high > machine["cores"] + 1:
         told = "Others used the machine too: seconds are not to be trusted, ratios and their spread less so."
@@ -159,6 +159,8 @@ def _machine(results: dict[str, Any]) -> str:
         ["system", f"{machine['system']}, Python {machine['python']}"],
         ["packages", ", ".join(f"{name} {version}" for name, version in results["versions"].items())],
     ]
+    if results.get("again"):
+        rows.append(["timed again", ", ".join(f"`{line}` {date}" for line, date in results["again"].items())])
     if loads:
         rows.append(["load before the cases", f"{min(loads):g} to {max(loads):g}"])
     return f"## Machine and versions\n\n{_table(['', ''], rows)}"

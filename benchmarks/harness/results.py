@@ -209,6 +209,22 @@ def growth(rows: list[Row]) -> list[dict[str, Any]]:
     return found
 
 
+def replaced(results: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """``results`` with the lines of ``new``, a later run on the same machine, in place of what they were.
+
+    Raises:
+        ValueError: the machine or a package is another one.
+    """
+    versions = {name: new["versions"].get(name, version) for name, version in results["versions"].items()}
+    if (new["machine"], versions) != (results["machine"], results["versions"]):
+        raise ValueError("another machine or other packages than those of the other lines: run all lines again")
+    again = {row.line: new["date"] for row in new["rows"]}
+    rows: list[Row] = []
+    for line in dict.fromkeys(row.line for row in results["rows"]):
+        rows += [row for row in (new if line in again else results)["rows"] if row.line == line]
+    return {**results, "rows": rows, "growth": growth(rows), "again": {**results.get("again", {}), **again}}
+
+
 def write_results(path: Path, results: dict[str, Any]) -> None:
     """Write results as JSON, whole or not at all; rows are Row objects."""
     plain = {**results, "rows": [asdict(row) for row in results["rows"]]}

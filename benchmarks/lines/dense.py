@@ -20,8 +20,7 @@ QUERIES, DEPTH = 1000, 1000
 TOLERANCE = 2e-6
 BINDS = (
     "the matrix product, the same for both; then the exact scores, in float64, of all results, as many whatever the "
-    "size, and names for them: the peer gives float32 sums that depend on its blocks, and numbers. In a first call, "
-    "loading numba and its compiled kernels, about 0.4 s once in a process"
+    "size, and names for them: the peer gives float32 sums that depend on its blocks, and numbers"
 )
 #: Queries that the NumPy peer scores at once: as many as keep their scores near 64 MB.
 SCORES = 16_000_000

@@ -132,7 +132,7 @@ LINES = (
         quick=(32,),
         prepare=partial(prepare, dtype="bfloat16"),
         ours=encode,
-        peers=(Peer(DEFAULT, by_default, floors={2: 3.0}),),
+        peers=(Peer(DEFAULT, by_default, floors={2: 3.0} if "amx_bf16" in cpu_features() else {}),),
         same=partial(same, least=0.9999),
         packages=("sentence-transformers", "transformers", "torch"),
         lacks=_lacks_bf16,

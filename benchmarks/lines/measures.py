@@ -90,9 +90,10 @@ def prepare_ranx(size: int, threads: int) -> Runs:
 
 
 def measure(data: Runs, _: int) -> list[Any]:
-    from verseir.measures import per_query
+    from verseir.measures import measure_run, read_judgements
 
-    return [per_query(frame, data.qrels, data.query_ids, list(MEASURES)) for frame in data.frames]
+    judged = read_judgements(data.qrels, data.query_ids)
+    return [measure_run(frame, judged, list(MEASURES)) for frame in data.frames]
 
 
 def by_trec_eval(data: Runs, _: int) -> list[Any]:

@@ -31,6 +31,7 @@ from harness.results import (  # noqa: E402
     growth,
     make_row,
     read_results,
+    replaced,
     untimed_rows,
     write_results,
 )
@@ -204,6 +205,19 @@ def test_results_are_read_as_they_were_written(tmp_path):
     (tmp_path / "results.json").write_text('{"form": 0}')
     with pytest.raises(ValueError, match="form 0, expected 2"):
         read_results(tmp_path / "results.json")
+
+
+def test_lines_that_are_timed_again_stand_in_their_places_and_the_page_says_when():
+    other = replace(ROW, line="other", work="do another")
+    first, later = results_of([ROW, other]), results_of([replace(ROW, ratio=9.0)]) | {"date": "2026-02-02 00:00 UTC"}
+    found = replaced(first, later)
+    assert [(row.line, row.ratio) for row in found["rows"]] == [("sum", 9.0), ("other", 2.0)]
+    assert found["date"] == first["date"]
+    assert "| timed again | `sum` 2026-02-02 00:00 UTC |" in make_page(found)
+    assert "timed again" not in make_page(first)
+    for strange in (later | {"versions": {"numpy": "3"}}, later | {"machine": later["machine"] | {"cores": 4}}):
+        with pytest.raises(ValueError, match="run all lines again"):
+            replaced(first, strange)
 
 
 def test_the_page_tells_floors_failures_and_other_load(tmp_path):

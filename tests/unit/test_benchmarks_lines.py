@@ -29,6 +29,7 @@ from agreement import (  # noqa: E402
     require_same_rankings,
 )
 from harness.line import Disagreement  # noqa: E402
+from harness.machine import cpu_features  # noqa: E402
 from lines import all_lines, bm25, dense, measures, resampling, tokenise  # noqa: E402
 
 # ---- the lines ----
@@ -56,7 +57,8 @@ def test_the_lines_are_those_that_the_project_promised_with_their_floors():
             floors = sorted(peer.floors[threads] for peer in line.peers if threads in peer.floors)
             if floors:
                 found.setdefault(line.name, {})[threads] = floors
-    assert found == FLOORS
+    slower = {} if "amx_bf16" in cpu_features() else {"encode-bf16"}  # without AMX nothing was promised
+    assert found == {name: floors for name, floors in FLOORS.items() if name not in slower}
     assert {"mteb-bm25", "mteb-dense"} <= set(lines)
     assert [peer.name for peer in lines["measures-ranx"].peers] == ["ranx"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -148,10 +148,13 @@ def count_found(run: pl.DataFrame, judged: Judged) -> np.ndarray:
 
 
 def find_hits(run: pl.DataFrame, judged: Judged) -> Hits:
-    """Find the judged poems of each query in a RUN frame."""
+    """Find the judged poems of each query in a RUN frame, and count all that it has."""
+    return replace(_uncounted_hits(run, judged), n_found=count_found(run, judged))
+
+
+def _uncounted_hits(run: pl.DataFrame, judged: Judged) -> Hits:
     rows = match_judged(run.select("query_id", "poem_id", "rank"), judged)
-    query, rank, grade = (rows[column].to_numpy() for column in ("query", "rank", "grade"))
-    return Hits(query, rank, grade, count_found(run, judged))
+    return Hits(*(rows[column].to_numpy() for column in ("query", "rank", "grade")))
 
 
 #: Why a query set has no mean: it is judged later, or holds no query.
@@ -171,12 +174,21 @@ def per_query(
         measures: names that ``parse_measure`` knows.
 
     Returns:
+        What ``measure_run`` gives.
+    """
+    return measure_run(run, read_judgements(qrels, query_ids), measures)
+
+
+def measure_run(run: pl.DataFrame, judged: Judged, measures: Sequence[str]) -> pl.DataFrame:
+    """Measure one run, with the judgements of its query set as ``read_judgements`` gives them.
+
+    Returns:
         query_id, measure (named as in ``measures``), value (float64); sorted by query_id and measure.
     """
     names = sorted(set(measures))
     parsed = [parse_measure(name) for name in names]
-    judged = read_judgements(qrels, query_ids)
-    hits = find_hits(run, judged)
+    counted = any(measure.family == "Judged" for measure in parsed)  # no other asks how long the lists are
+    hits = find_hits(run, judged) if counted else _uncounted_hits(run, judged)
     n = len(judged.query_ids)
     values = np.array([measure.values(hits, judged) for measure in parsed]).reshape(len(names), n)
     return pl.DataFrame(
