@@ -3,7 +3,9 @@
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
+from matplotlib.text import Text
 from report_study import frame
 
 from verseir.__main__ import main
@@ -20,9 +22,10 @@ from verseir.figures.mechanism import plot_mechanism
 from verseir.figures.panels import PAPER, balanced, wrapped
 from verseir.figures.quotation import plot_quotation
 from verseir.figures.spectrum import plot_spectrum
-from verseir.figures.style import looks, save
+from verseir.figures.style import PAGE, save
 from verseir.formats import NBSP
 from verseir.orders import edit_order
+from verseir.palette import looks
 from verseir.tables import write_table
 
 SYSTEMS = ["bm25", "dense-a", "dense-b", "unused"]
@@ -156,6 +159,18 @@ def test_same_rows_in_any_order_same_bytes(name, tmp_path):
     one = svg_of(draw(rows()), tmp_path, "one")
     assert one == svg_of(draw(reversed(list(rows()))), tmp_path, "two")
     assert "<dc:date>" not in one
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_as_wide_as_a_page_and_nothing_is_cut_off(name, tmp_path):
+    draw, rows = FIGURES[name]
+    figure = draw(rows())
+    root = ElementTree.fromstring(svg_of(figure, tmp_path))
+    assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * PAGE)
+    drawn = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+    assert drawn.x0 > -0.02 and drawn.x1 < PAGE + 0.02
+    sizes = {text.get_fontsize() for text in figure.findobj(Text) if text.get_text()}
+    assert min(sizes) >= 7 and max(sizes) <= 9
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -327,7 +342,7 @@ def test_many_systems_with_long_names_keep_to_the_width(tmp_path):
     rows = [row | {"a": name, "family": f"{row['family']}/{name}"} for row in edit_rows() for name in names]
     table = frame(EDITS, rows).unique(["family", "a"]).unique(["edit", "a"], keep="first", maintain_order=True)
     root = ElementTree.fromstring(svg_of(plot_edits(table, "verse", MEASURES, names), tmp_path))
-    assert float(root.get("width").removesuffix("pt")) <= 7.4 * 72
+    assert float(root.get("width").removesuffix("pt")) == 7 * 72
     said = {"".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")}
     assert set(names) <= said
 

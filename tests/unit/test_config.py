@@ -143,6 +143,7 @@ def test_the_analyses_take_their_defaults_from_the_study():
     assert (study.analyses["success"], study.analyses["base_mode"]) == ("Recall@5", "verse")
     assert study.analyses["reference_encoder"] == DENSE
     assert study.analyses["fusion"] == {"max_arms": 3, "k": 60, "folds": 10}
+    assert study.deployed["named"] is False and study.deployed["mode"] == "verse"
     assert (study.lexical, study.dense) == (["bm25"], [DENSE])
     assert study.variants == {}
     assert not list(runs(study.ablation_cross))
@@ -192,6 +193,11 @@ def test_an_edited_set_is_derived_from_another():
         ({"analyses": {"normalisation": {"systems": ["bm52"]}}}, "did you mean 'bm25'"),
         ({"analyses": {"normalisation": {"query_sets": ["p"]}}}, "unknown query set 'p'"),
         ({"analyses": {"margin": 0}}, "analyses.margin"),
+        ({"analyses": {"deployment": {"baseline": {"system": "bm52"}}}}, "did you mean 'bm25'"),
+        ({"analyses": {"deployment": {"baseline": {"mode": "verses"}}}}, "did you mean 'verse'"),
+        ({"analyses": {"deployment": {"mix": {"quoting": 0}}}}, "no register counts"),
+        ({"analyses": {"deployment": {"mix": {"quotes": 1}}}}, "analyses.deployment.mix"),
+        ({"analyses": {"deployment": {"mix": {"abstract": -1}}}}, "analyses.deployment.mix"),
         ({"query_sets": EDITED}, "'q' is no query set that could be edited"),
         ({"analyses": {"quoting": 1}}, "analyses.quoting"),
         (edited(filter={"a": "b"}), "an edited set has this from its originals"),

@@ -12,8 +12,9 @@ from report_study import frame, register
 from verseir.__main__ import main
 from verseir.faults import UserError
 from verseir.figures.registers import plot_registers
-from verseir.figures.style import SETTINGS, label, looks, save
+from verseir.figures.style import COLUMN, PAGE, SETTINGS, label, save
 from verseir.orders import mode_order, register_order
+from verseir.palette import looks
 from verseir.report.figure import inline_svg
 from verseir.tables import REGISTERS, write_table
 
@@ -45,6 +46,28 @@ def test_verb_writes_all_formats(tmp_path):
     ]
     assert main(["plot_registers", *arguments]) == 0
     assert [file.read_bytes()[:4] for file in files] == [b"<?xm", b"%PDF", b"\x89PNG"]
+
+
+@pytest.mark.parametrize(("modes", "inches"), [(("verse",), COLUMN), (("verse", "a", "b", "c"), PAGE)])
+def test_a_figure_is_as_wide_as_a_column_or_a_page_with_real_text(modes, inches, tmp_path):
+    rows = [row | {"mode": mode} for mode in modes for row in ROWS if row["mode"] == "verse"]
+    figure = plot_registers(frame(REGISTERS, rows), MEASURES)
+    save(figure, [tmp_path / "r.svg", tmp_path / "r.pdf"])
+    root = ElementTree.fromstring((tmp_path / "r.svg").read_text(encoding="utf-8"))
+    assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * inches, abs=0.01)
+    drawn = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+    assert drawn.x0 > -0.02 and drawn.x1 < inches + 0.02
+    pdf = (tmp_path / "r.pdf").read_bytes()
+    assert b"/FontFile2" in pdf and b"/Type3" not in pdf  # TrueType, no outlines
+
+
+def test_a_system_looks_alike_where_others_are_left_out():
+    study = ["bm25", "dense-a", "dense-b"]
+    shown = [row for row in ROWS if row["system"] == "dense-a"]
+    for rows in (ROWS, shown):
+        axes = plot_registers(frame(REGISTERS, rows), MEASURES, study).axes[0]
+        found = {(line.get_marker(), line.get_color()) for line in axes.lines if line.get_marker() != "None"}
+        assert looks(study)["dense-a"][1::-1] in found
 
 
 def test_same_table_same_bytes(tmp_path):
@@ -145,7 +168,8 @@ def test_dollar_signs_are_no_formula(tmp_path):
 def test_systems_differ_in_mark_and_colour():
     found = looks(f"system-{n}" for n in range(30))
     assert len(set(found.values())) == 30
-    assert looks(["b", "a"]) == looks(["a", "b", "a"])
+    assert looks(["b", "a", "b"], ["z", "c", "a"]) == looks(["b", "a", "c", "z"])
+    assert looks(["a", "b"], ["c"])["a"] == looks(["a"])["a"]
 
 
 def test_orders():
@@ -164,5 +188,5 @@ def test_inline_svg_is_described_and_takes_the_inks_of_the_page(tmp_path):
     assert markup.startswith("<svg")
     assert '<title id="figure-title">A &lt;title&gt;</title>' in markup
     assert "What &amp; how" in markup
-    assert "var(--ink)" in markup and "var(--series-0, #0072b2)" in markup
+    assert "var(--ink)" in markup and "var(--series-0, #023f7f)" in markup
     assert "<metadata" not in markup and "DOCTYPE" not in markup

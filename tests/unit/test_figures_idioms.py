@@ -9,7 +9,8 @@ from idiom_study import CONTRACTS, MANY, SETS, SYSTEMS, USAGES, idiom_tables, le
 
 from verseir.__main__ import main
 from verseir.figures.idioms import FOUND, TOP, kinds_found, plot_confusion, plot_query_sets, plot_systems, shares_found
-from verseir.figures.style import looks, save
+from verseir.figures.style import save
+from verseir.palette import looks
 from verseir.tables import write_table
 
 MAIN = dict.fromkeys(SETS, "nDCG@10")

@@ -14,6 +14,7 @@ from verseir.figures.panels import WIDTH
 from verseir.figures.rankings import LEXICAL, OTHER, plot_rankings
 from verseir.figures.style import SETTINGS, save
 from verseir.formats import NBSP
+from verseir.palette import looks
 from verseir.tables import write_table
 
 RANKS = {"bm25": (1.0, 4.0), "dense-a": (2.5, 1.0), "dense-b": (2.5, 2.0), "dense-c": (4.0, 3.0)}
@@ -72,11 +73,13 @@ def test_both_orders_are_named_with_tau_and_moves(tmp_path):
 
 def test_lines_join_the_places_and_lexical_systems_stand_out():
     (axes,) = drawn().axes
-    lines = {tuple(line.get_ydata()): line for line in axes.lines if line.get_linestyle() == "-"}
+    lines = {tuple(line.get_ydata()): line for line in axes.lines if line.get_linestyle() != "None"}
     assert set(lines) == set(RANKS.values())
-    colours = {ranks: to_hex(line.get_color()) for ranks, line in lines.items()}
-    assert colours.pop(RANKS["bm25"]) == LEXICAL.colour
-    assert set(colours.values()) == {OTHER.colour}
+    look = looks(sorted(RANKS))
+    for system, ranks in RANKS.items():
+        assert to_hex(lines[ranks].get_color()) == look[system].colour
+        assert lines[ranks].get_linewidth() == (LEXICAL if system == "bm25" else OTHER)
+    assert len({str(line._unscaled_dash_pattern) for line in lines.values()}) == len(lines)
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first at the top
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import re
+import shutil
+import subprocess
 
 import pytest
 from hypothesis import given
@@ -29,7 +31,8 @@ from verseir.analyses.thematic_scores import THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.formats import MINUS, NBSP
 from verseir.tables import CONTRASTS, LEADERBOARD, write_table
 from verseir.typeset.cells import with_best
-from verseir.typeset.latex import cell_text, escape, latex
+from verseir.typeset.driver import write_driver
+from verseir.typeset.latex import LINES, cell_text, escape, latex, write_latex
 from verseir.typeset.sheet import Cell, Column, Sheet, write_csv
 from verseir.typeset.slopes import thresholds
 from verseir.typeset.tables import known_item
@@ -185,11 +188,62 @@ def test_powers_of_ten(text, expected):
 
 @pytest.mark.parametrize(
     ("n_columns", "letters", "size"),
-    [(2, 20, "small"), (5, 20, "footnotesize"), (6, 18, "scriptsize"), (12, 20, "tiny")],
+    [
+        (2, 10, "small"),
+        (2, 22, "small"),
+        (5, 20, "small"),
+        (6, 17, "footnotesize"),
+        (6, 18, "scriptsize"),
+        (12, 20, "tiny"),
+    ],
 )
 def test_wide_tables_are_set_smaller(n_columns, letters, size):
     sheet = Sheet("table-9-any", "Any.", [Column("a")] * n_columns, [[Cell("0" * letters)] * n_columns])
     assert rf"\centering\{size}\setlength" in latex(sheet)
+    narrow = n_columns * letters <= 44
+    assert (r"\begin{table}" in latex(sheet)) is narrow and (r"\begin{table*}" in latex(sheet)) is not narrow
+
+
+def test_values_and_intervals_are_aligned_apart_and_the_best_is_bold():
+    rows = [
+        [Cell("a"), Cell("0.700 [0.650, 0.750]", best=True)],
+        [Cell("b"), Cell(f"{MINUS}0.050 [{MINUS}0.1,{NBSP}+0.02]†")],
+        [Cell("c"), Cell("n.e.")],
+        [Cell("d"), Cell("")],
+    ]
+    text = latex(Sheet("table-9-any", "Any.", [Column("system"), Column("MRR", "r")], rows, ["x: a note"]))
+    assert_well_formed(text)
+    assert r"\begin{tabular}{lr@{\ }l}" in text and r"system & \multicolumn{2}{c}{MRR} \\" in text
+    assert r"a & \textbf{0.700} & [0.650, 0.750] \\" in text
+    assert r"b & $-$0.050 & [$-$0.1,~+0.02]$^\dagger$ \\" in text
+    assert r"c & \multicolumn{2}{c}{n.e.} \\" in text
+    assert text.index(r"\bottomrule") < text.index("x: a note.") < text.index(r"\end{minipage}")
+
+
+def test_a_long_table_goes_on_under_its_caption():
+    rows = [[Cell(f"block {i // 20}"), Cell(f"s{i}"), Cell("0.5")] for i in range(100)]
+    sheet = Sheet("table-9-any", "Any.", [Column("mode"), Column("system"), Column("MRR", "r")], rows, ["n"], blocks=1)
+    text = latex(sheet)
+    assert_well_formed(text)
+    pages = text.split(r"\end{tabular}")[:-1]
+    assert len(pages) == 3 and all(page.count(r"\\") <= LINES + 1 for page in pages)
+    assert text.count("Any. Continued.") == 2 and r"\label{tab:any-3}" in text
+    assert [page.count("block") for page in pages] == [2, 2, 1]  # parted between blocks
+
+
+@pytest.mark.skipif(not shutil.which("xelatex"), reason="there is no XeLaTeX")
+def test_all_tables_compile_within_the_page(tmp_path):
+    for name in SHEETS:
+        (tmp_path / f"{name}.tex").write_text(latex(SHEETS[name](False)), encoding="utf-8")
+    arabic = Sheet(
+        "table-11-names", "ديوان 100%.", [Column("قصيدة"), Column("_x", "r")], [[Cell("شعر & نثر"), Cell("1")]]
+    )
+    write_latex(arabic, tmp_path / "table-11-names.tex")
+    write_driver([*SHEETS, "table-11-names", "table-that-is-not-there"], tmp_path)
+    call = ["xelatex", "-interaction=nonstopmode", "-halt-on-error", "all-tables"]
+    told = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", errors="replace")
+    assert told.returncode == 0, told.stdout[-3000:]
+    assert "Overfull" not in told.stdout and (tmp_path / "all-tables.pdf").exists()
 
 
 def test_csv_is_plain_to_paste(tmp_path):
@@ -214,10 +268,13 @@ def test_verb_writes_all_tables(tmp_path):
         arguments += [f"--{table.name.replace('_', '-')}", str(tmp_path / f"{table.name}.csv")]
     arguments += ["--slopes", str(tmp_path / "slopes.csv"), "--main-measures", '{"known": "Recall@5"}']
     arguments += ["--measures", "Recall@5", "--known-item", "known", "--base-mode", "verse", "--threshold", "3"]
+    arguments += ["--also", "table-idioms-1"]
     for folder in ("one", "two"):
         assert main(["typeset_tables", *arguments, "--output", str(tmp_path / folder)]) == 0
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == sorted(f"{name}.{suffix}" for name in SHEETS for suffix in ("csv", "tex"))
+    assert names == sorted(["all-tables.tex", *(f"{name}.{suffix}" for name in SHEETS for suffix in ("csv", "tex"))])
+    shown = (tmp_path / "one" / "all-tables.tex").read_text(encoding="utf-8")
+    assert all(rf"\input{{{name}}}" in shown for name in [*SHEETS, "table-idioms-1"])
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert "not estimable: " in (tmp_path / "one" / "table-6-fusion.csv").read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ rule plot_quotation:
         threshold=study.analyses["quoting"],
         base_mode=study.analyses["base_mode"],
         measures=canonical(SHOWN),
-        systems=study.spec["systems"],
+        systems=study.looked,
     message:
         "Plotting queries that quote against those that do not"
     shell:
@@ -70,7 +70,7 @@ rule plot_edits:
     params:
         base_mode=study.analyses["base_mode"],
         measures=canonical(SHOWN),
-        systems=study.spec["systems"],
+        systems=study.looked,
     message:
         "Plotting what edits change"
     shell:
@@ -95,7 +95,7 @@ rule plot_mechanism:
     params:
         base_mode=study.analyses["base_mode"],
         measures=canonical(SHOWN),
-        systems=study.spec["systems"],
+        systems=study.looked,
     message:
         "Plotting what predicts success"
     shell:
@@ -119,7 +119,7 @@ rule plot_augmentation:
         "../../envs/core.yaml"
     params:
         measures=canonical(SHOWN),
-        systems=study.spec["systems"],
+        systems=study.looked,
     message:
         "Plotting what explanations change"
     shell:
@@ -165,11 +165,13 @@ rule plot_rankings:
     params:
         base_mode=study.analyses["base_mode"],
         lexical=study.lexical,
+        systems=study.looked,
     message:
         "Plotting the two rankings"
     shell:
         "python -m verseir plot_rankings --dissociation {input.dissociation:q} --moves {input.moves:q}"
-        " --base-mode {params.base_mode:q} --lexical {params.lexical:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --base-mode {params.base_mode:q} --lexical {params.lexical:q} --systems {params.systems:q}"
+        " --output {output:q} 2>&1 | tee {log:q}"
 
 
 ANALYSIS_FIGURES = [

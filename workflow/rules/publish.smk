@@ -17,6 +17,7 @@ TESTS = [
     rules.test_trends.output.poet_frequency,
     rules.compare_gold_poems.output[0],
     rules.relate_protocols.output.output,
+    rules.recommend_deployment.output[0],
     *SETTING_TABLE,
     *LANGUAGE_TESTS,
     *(JUDGED_TESTS if study.judging else []),
@@ -119,6 +120,7 @@ PAPER = [
     )
     for suffix in ("csv", "tex")
 ]
+PAPER.append(f"{RESULTS}/paper/all-tables.tex")
 
 
 JUDGED_OPTIONS = ("--thematic-means", "--thematic-contrasts", "--judge-agreement", "--judge-orders")
@@ -165,6 +167,8 @@ rule typeset_tables:
         lexical=study.lexical,
         base_mode=study.analyses["base_mode"],
         quoting=study.analyses["quoting"],
+        # Tables that other rules typeset into the folder; those of idioms are named further below.
+        also=lambda w: [Path(path).stem for path in [*GRADED_PAPER, *IDIOM_PAPER] if path.endswith(".tex")],
         judged=lambda w, input: [part for pair in zip(JUDGED_OPTIONS, input.judged) for part in pair],
         folder=f"{RESULTS}/paper",
     message:
@@ -176,4 +180,4 @@ rule typeset_tables:
         " --slopes {input.slopes:q} {params.judged:q} --main-measures {params.main:q} --shown-measures {params.shown:q}"
         " --measures {params.measures:q} --known-item {params.known_item:q} --thematic {params.thematic:q}"
         " --lexical {params.lexical:q} --base-mode {params.base_mode:q} --threshold {params.quoting}"
-        " --output {params.folder:q} 2>&1 | tee {log:q}"
+        " --also {params.also:q} --output {params.folder:q} 2>&1 | tee {log:q}"

@@ -57,11 +57,12 @@ rule plot_registers:
     params:
         measures=canonical(MAIN),
         edited=EDITED,
+        systems=study.looked,
     message:
         "Plotting systems by register"
     shell:
         "python -m verseir plot_registers --registers {input.registers:q} --measures {params.measures:q}"
-        " --edited {params.edited:q} --output {output:q} 2>&1 | tee {log:q}"
+        " --edited {params.edited:q} --systems {params.systems:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 # The systems of the study, the arms of its fusions, and the encoder by which nearness is measured.

@@ -15,7 +15,7 @@ from verseir.faults import InputFaults
 from verseir.judging_faults import named_files
 from verseir.labelling import judge_places, labelled_by, package_prompts
 from verseir.layout import BM25_FILES, UNTUNED, cost_files, encoding_files, runs, scope_of, validated
-from verseir.report.spoken import analysed_measures, main_measures
+from verseir.report.spoken import analysed_measures, main_measures, synthetic_sets
 from verseir.study_faults import missing_files
 from verseir.systems.registry import can_use_gpu
 from verseir.written import without_written

@@ -72,6 +72,20 @@ class Study:
         return [name for name in own if not self.registry[name].get("as_published", False)] or own
 
     @property
+    def looked(self) -> list[str]:
+        """The study's own systems in the order that gives each its colour and mark: what is shown comes first."""
+        return [*self.shown_systems, *sorted(set(self.spec["systems"]) - set(self.shown_systems))]
+
+    @property
+    def deployed(self) -> dict[str, Any]:
+        """What gains are measured over: a system, a mode, whether the study names them; BM25 in the base mode else."""
+        given = self.analyses["deployment"].get("baseline", {})
+        words = [name for name in self.shown_systems if self.registry[name]["kind"] == "bm25"]
+        usual = "bm25" if "bm25" in words else (words or self.shown_systems)[0]
+        place = {"system": given.get("system", usual), "mode": given.get("mode", self.analyses["base_mode"])}
+        return place | {"named": bool(given)}
+
+    @property
     def lexical(self) -> list[str]:
         """The single systems that match words: BM25, and imported systems that say so."""
         return [name for name in self.single_systems if self._signal(name) == "lexical"]

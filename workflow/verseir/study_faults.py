@@ -265,6 +265,10 @@ def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any
         yield Fault(where, 0, f"query_sets.{name}.corpora", problem, f"corpora: {query_sets[source]['corpora']}")
 
 
+#: Fields of the baseline of a deployment, and what they name.
+_BASELINE = (("deployment.baseline.system", "system"), ("deployment.baseline.mode", "mode"))
+
+
 def analysis_faults(study: Study, where: str) -> Iterator[Fault]:
     """Settings of the analyses that name what the study does not have."""
     asked, measures = study.analyses, study.spec["measures"]
@@ -280,6 +284,11 @@ def analysis_faults(study: Study, where: str) -> Iterator[Fault]:
     encoders = sorted(name for name, entry in study.registry.items() if entry["kind"] == "dense")
     if asked["reference_encoder"] is not None:
         yield from unknown([asked["reference_encoder"]], encoders, "reference_encoder", "dense system")
+    baseline = asked["deployment"].get("baseline", {})
+    yield from unknown([baseline.get("system", study.shown_systems[0])], study.shown_systems, *_BASELINE[0])
+    yield from unknown([baseline.get("mode", asked["base_mode"])], study.modes, *_BASELINE[1])
+    if "mix" in asked["deployment"] and not sum(asked["deployment"]["mix"].values()) > 0:
+        yield Fault(where, 0, "analyses.deployment.mix", "no register counts", "give one a share above 0")
     ablation = asked.get("normalisation")
     if ablation is None:
         return

@@ -16,9 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--moves", type=Path, required=True, help="table of the places of systems (CSV)")
     parser.add_argument("--base-mode", required=True, help="the indexing mode that is shown")
     parser.add_argument("--lexical", nargs="*", default=[], help="systems that match words")
+    parser.add_argument("--systems", nargs="*", default=[], help="all systems of the study")
     parser.add_argument("--output", type=Path, nargs="+", required=True, help="files to write: .svg, .pdf or .png")
 
 
 def run(args: argparse.Namespace) -> None:
     dissociation, moves = read_table(args.dissociation, DISSOCIATION), read_table(args.moves, RANK_MOVES)
-    save(plot_rankings(dissociation, moves, args.base_mode, args.lexical), args.output)
+    save(plot_rankings(dissociation, moves, args.base_mode, args.lexical, args.systems), args.output)

@@ -17,6 +17,7 @@ from verseir.analyses.overlap_spectrum import OVERLAP_SPECTRUM
 from verseir.analyses.quotation import QUOTATION, QUOTATION_SLOPES
 from verseir.analyses.thematic_scores import THEMATIC_CONTRASTS, THEMATIC_MEANS
 from verseir.tables import CONTRASTS, LEADERBOARD, Table, read_table
+from verseir.typeset.driver import write_driver
 from verseir.typeset.latex import write_latex
 from verseir.typeset.sheet import write_csv
 from verseir.typeset.slopes import by_measure, thresholds
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lexical", nargs="*", default=[], help="systems that match words")
     parser.add_argument("--base-mode", required=True, help="the indexing mode of tables that show one")
     parser.add_argument("--threshold", type=int, required=True, help="tokens in a row that make a query quoting")
+    parser.add_argument("--also", nargs="*", default=[], help="other tables of the study that are typeset")
     parser.add_argument("--output", type=Path, required=True, help="folder to write to")
 
 
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     scores, tested = read(args.thematic_means, THEMATIC_MEANS), read(args.thematic_contrasts, THEMATIC_CONTRASTS)
     means, slopes = read(args.quotation, QUOTATION), read(args.slopes, QUOTATION_SLOPES)
     args.output.mkdir(parents=True, exist_ok=True)
-    for sheet in (
+    sheets = (
         spectrum(read(args.spectrum, OVERLAP_SPECTRUM)),
         known_item(leaderboard, read(args.contrasts, CONTRASTS), args.known_item, args.measures),
         edits(read(args.edits, EDITS), mode, shown),
@@ -65,6 +67,8 @@ def run(args: argparse.Namespace) -> None:
         by_measure(means, slopes, mode, args.threshold, args.measures),
         aspects(scores, mode, args.lexical),
         judges(read(args.judge_agreement, JUDGE_AGREEMENT), read(args.judge_orders, JUDGE_ORDERS), mode),
-    ):
+    )
+    for sheet in sheets:
         write_csv(sheet, args.output / f"{sheet.name}.csv")
         write_latex(sheet, args.output / f"{sheet.name}.tex")
+    write_driver([*(sheet.name for sheet in sheets), *args.also], args.output)

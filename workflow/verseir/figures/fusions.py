@@ -19,8 +19,8 @@ from verseir.figures.panels import (
     nothing_to_plot,
     wrapped,
 )
-from verseir.figures.style import SETTINGS, Look, label
-from verseir.palette import FAINT, SERIES
+from verseir.figures.style import SETTINGS, label
+from verseir.palette import FAINT, SERIES, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,8 +28,8 @@ from verseir.figures.panels import (
     nothing_to_plot,
     wrapped,
 )
-from verseir.figures.style import SETTINGS, Look, label
-from verseir.palette import FAINT, INK, PAPER, SERIES
+from verseir.figures.style import SETTINGS, label
+from verseir.palette import FAINT, INK, PAPER, SERIES, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ TOP = 5
 LEVELS = {"annotated": (0, (4, 2)), "verbatim": (0, (1, 1.5))}
 #: What stands in the top R, from the left, with its colour.
 FOUND = {
-    "relevant": SERIES[2],
+    "relevant": SERIES[0],
     "same idiom, other use": SERIES[1],
     "other idiom": SERIES[5],
     "nothing": FAINT,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: Inches: the widest cell, and the narrowest that holds two digits.
 WIDEST, NARROWEST = 0.62, 0.2
 #: How dark the cell of a share of 1 is: numbers are read on it.
-DARKEST = 0.62
+DARKEST = 0.58
 #: A cell of no relevant poem.
 ABSENT = "–"
 

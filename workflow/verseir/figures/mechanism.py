@@ -23,9 +23,9 @@ from verseir.figures.panels import (
     nothing_to_plot,
     wrapped,
 )
-from verseir.figures.style import SETTINGS, Look
+from verseir.figures.style import SETTINGS
 from verseir.orders import mode_order
-from verseir.palette import INK
+from verseir.palette import INK, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from verseir.figures.style import SETTINGS, Look, label, looks
+from verseir.figures.style import PAGE, SETTINGS, label
 from verseir.formats import MINUS, NBSP
-from verseir.palette import FAINT, INK, PAPER
+from verseir.palette import FAINT, INK, PAPER, Look, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 #: Inches: a figure as wide as the text of a paper, and the height of one row of dots.
-WIDTH, STEP = 7.0, 0.19
+WIDTH, STEP = PAGE, 0.19
 #: Inches that one character of a label and of a bold title takes, about.
 CHARACTER, BOLD = 0.072, 0.088
 #: The narrowest panel of a strip, in inches.
@@ -78,10 +78,7 @@ def nothing_to_plot(why: str) -> Figure:
 
 def look_of(systems: Iterable[str], frame: pl.DataFrame, *columns: str) -> dict[str, Look]:
     """The looks of all ``systems`` of a study, and of any that stand in ``columns`` of ``frame`` beside."""
-    found = set(systems)
-    for column in columns:
-        found |= set(frame[column].drop_nulls())
-    return looks(found)
+    return looks(systems, {name for column in columns for name in frame[column].drop_nulls()})
 
 
 def main_rows(frame: pl.DataFrame, measures: Mapping[str, str]) -> pl.DataFrame:
@@ -207,7 +204,7 @@ def few_ticks(axes: Axes, inches: float) -> None:
 
 def heading(subfigure: SubFigure, title: str) -> None:
     """Write ``title`` above a part of a figure."""
-    subfigure.suptitle(wrapped(title, WIDTH, bold=True), x=0.01, ha="left", fontsize=9.5, fontweight="bold")
+    subfigure.suptitle(wrapped(title, WIDTH, bold=True), x=0.01, ha="left", fontsize=9, fontweight="bold")
 
 
 def counted(name: str, n: int) -> str:

@@ -24,9 +24,9 @@ from verseir.figures.panels import (
     nothing_to_plot,
     wrapped,
 )
-from verseir.figures.style import SETTINGS, Look, label
+from verseir.figures.style import SETTINGS, label
 from verseir.formats import interval, signed
-from verseir.palette import INK
+from verseir.palette import INK, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,7 +145,14 @@ def _draw_panel(axes: Axes, panel: Panel, look: Mapping[str, Look], scale: tuple
         own, middle = look[line.system], ROWS * place
         first, last = line.others.value, line.quoting.value
         if first is not None and last is not None:
-            axes.plot([first, last], [middle + APART, middle - APART], color=own.colour, linewidth=2.4, zorder=1)
+            axes.plot(
+                [first, last],
+                [middle + APART, middle - APART],
+                color=own.colour,
+                linewidth=2,
+                linestyle=own.dash,
+                zorder=1,
+            )
         for dot, height, hollow in ((line.quoting, middle - APART, False), (line.others, middle + APART, True)):
             if dot.value is None:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -14,21 +14,22 @@ from verseir.figures.panels import (
     WIDTH,
     balanced,
     longest,
+    look_of,
     mark,
     new_figure,
     nothing_to_plot,
     wrapped,
 )
-from verseir.figures.style import SETTINGS, Look, label
+from verseir.figures.style import SETTINGS, label
 from verseir.formats import interval, known, signed
-from verseir.palette import INK, SERIES
+from verseir.palette import INK, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Lexical systems, and all others behind them.
-LEXICAL, OTHER = Look(SERIES[0], "o"), Look(SERIES[6], "o")
+#: Points of the lines of lexical systems, which lie above the others, and of those.
+LEXICAL, OTHER = 2.2, 1.0
 #: Inches: the lines at least, a place, and a gap beside the marks.
 LINES, NUMBER, BESIDE = 0.8, 0.26, 0.1
 #: Points of the names, and of what stands below the title.
@@ -60,7 +61,13 @@ class Room(NamedTuple):
         return edge, self.whole - edge - self.move
 
 
-def plot_rankings(dissociation: pl.DataFrame, moves: pl.DataFrame, base_mode: str, lexical: Collection[str]) -> Figure:
+def plot_rankings(
+    dissociation: pl.DataFrame,
+    moves: pl.DataFrame,
+    base_mode: str,
+    lexical: Collection[str],
+    systems: Iterable[str] = (),
+) -> Figure:
     """Draw a RANK_MOVES table: a panel for each corpus, known-item set, thematic set and measure of it.
 
     The place by the known-item mean stands to the left, that by the thematic mean to the right; tied systems share a
@@ -70,7 +77,8 @@ def plot_rankings(dissociation: pl.DataFrame, moves: pl.DataFrame, base_mode: st
         dissociation: a DISSOCIATION table.
         moves: a RANK_MOVES table.
         base_mode: the mode that is shown.
-        lexical: systems that match words.
+        lexical: systems that match words: their lines are thick and their names bold.
+        systems: all systems of the study, so that each looks the same in all figures.
     """
     if moves.is_empty():
         return nothing_to_plot("no corpus has both a known-item and a thematic query set with measured systems")
@@ -86,7 +94,7 @@ def plot_rankings(dissociation: pl.DataFrame, moves: pl.DataFrame, base_mode: st
         place = dict(zip(PLACE, key, strict=True))
         rows = shown.filter(*(pl.col(name) == value for name, value in place.items())).sort("system").to_dicts()
         panels.append(Panel(place, rows, _tau(taus.get(key))))
-    return _draw(panels, lexical)
+    return _draw(panels, lexical, look_of(systems, shown, "system"))
 
 
 def _tau(row: Mapping[str, Any] | None) -> str:
@@ -110,7 +118,7 @@ def _places(move: float) -> str:
     return signed(move, 0 if move == int(move) else 1)
 
 
-def _draw(panels: list[Panel], lexical: Collection[str]) -> Figure:
+def _draw(panels: list[Panel], lexical: Collection[str], look: Mapping[str, Look]) -> Figure:
     from matplotlib import rc_context
 
     rows = [row for panel in panels for row in panel.rows]
@@ -136,8 +144,8 @@ def _draw(panels: list[Panel], lexical: Collection[str]) -> Figure:
             most = max(len(panel.rows) for panel in strip)
             for column, (panel, head) in enumerate(zip(strip, head_row, strict=True)):
                 axes = figure.add_subplot(grid[line, column])
-                axes.set_title(head[0], fontsize=9.5, pad=4 + LEADING * (head[1].count("\n") + 1))
-                _draw_panel(axes, panel, room, lexical, head[1])
+                axes.set_title(head[0], fontsize=9, pad=4 + LEADING * (head[1].count("\n") + 1))
+                _draw_panel(axes, panel, room, lexical, look, head[1])
                 axes.set_ylim(most + 0.6, -0.9)
         return figure
 
@@ -149,7 +157,9 @@ def _heads(panel: Panel, room: Room) -> tuple[str, str]:
     return wrapped(title, room.whole, bold=True), wrapped(panel.said, room.whole)
 
 
-def _draw_panel(axes: Axes, panel: Panel, room: Room, lexical: Collection[str], said: str) -> None:
+def _draw_panel(
+    axes: Axes, panel: Panel, room: Room, lexical: Collection[str], look: Mapping[str, Look], said: str
+) -> None:
     left, right = room.ends
     axes.set_axis_off()
     axes.set_xlim(0, room.whole)
@@ -164,10 +174,11 @@ def _draw_panel(axes: Axes, panel: Panel, room: Room, lexical: Collection[str], 
     for row in panel.rows:
         system, ranks = row["system"], (row["rank_known_item"], row["rank_thematic"])
         words = system in lexical
-        look = LEXICAL if words else OTHER
-        axes.plot([left, right], ranks, color=look.colour, linewidth=2 if words else 0.9, zorder=3 if words else 2)
-        axes.plot([left, right], ranks, color=look.colour, zorder=4 if words else 3, **mark(look))
-        style: dict[str, Any] = {"va": "center", "fontsize": room.points, "color": look.colour if words else INK}
+        own, above = look[system], 2 * words
+        line: dict[str, Any] = {"linewidth": LEXICAL if words else OTHER, "linestyle": own.dash}
+        axes.plot([left, right], ranks, color=own.colour, zorder=2 + above, **line)
+        axes.plot([left, right], ranks, color=own.colour, zorder=3 + above, **mark(own))
+        style: dict[str, Any] = {"va": "center", "fontsize": room.points, "color": INK}
         style["fontweight"] = "bold" if words else "normal"
         for x, step, side, rank, slot in zip((left, right), (-1, 1), ("right", "left"), ranks, slots, strict=True):
             axes.text(x + step * BESIDE, slot[system], f"{rank:g}", ha=side, **style)

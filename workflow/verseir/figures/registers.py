@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from verseir.faults import UserError, closest
-from verseir.figures.style import SETTINGS, Look, label, looks
+from verseir.figures.style import COLUMN, PAGE, SETTINGS, label
 from verseir.orders import mode_order, register_order
-from verseir.palette import FAINT, INK
+from verseir.palette import FAINT, INK, Look, looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Panels side by side before they wrap.
-COLUMNS = 4
-#: Inches: width of a panel, height of one system, gap between registers in heights of a system.
-WIDTH, STEP, GAP = 2.7, 0.17, 1.2
+#: Panels side by side before they wrap; more are narrower than is good.
+COLUMNS = 3
+#: Inches: height of one system, gap between registers in heights of a system.
+STEP, GAP = 0.17, 1.2
 
 
-def plot_registers(registers: pl.DataFrame, measures: Mapping[str, str]) -> Figure:
+def plot_registers(registers: pl.DataFrame, measures: Mapping[str, str], systems: Iterable[str] = ()) -> Figure:
     """Draw a REGISTERS table: of each query set the measure that ``measures`` names for it.
 
     A system keeps its colour, mark and place within a register in all panels. A mean without interval is a dot alone.
@@ -36,11 +36,12 @@ def plot_registers(registers: pl.DataFrame, measures: Mapping[str, str]) -> Figu
 
     with rc_context(SETTINGS):
         if registers.is_empty():
-            figure = Figure(figsize=(2 * WIDTH, 0.8))
+            figure = Figure(figsize=(PAGE, 0.8))
             figure.text(0, 0.5, "No query of this study names its register: there is nothing to plot.", va="center")
             return figure
         query_sets = sorted(registers["query_set"].unique())
-        return _draw(pl.concat([_rows_of(registers, query_set, measures) for query_set in query_sets]), measures)
+        rows = pl.concat([_rows_of(registers, query_set, measures) for query_set in query_sets])
+        return _draw(rows, measures, looks(systems, rows["system"]))
 
 
 def _rows_of(registers: pl.DataFrame, query_set: str, measures: Mapping[str, str]) -> pl.DataFrame:
@@ -57,12 +58,11 @@ def _rows_of(registers: pl.DataFrame, query_set: str, measures: Mapping[str, str
     return rows.filter(pl.col("measure") == measure)
 
 
-def _draw(rows: pl.DataFrame, measures: Mapping[str, str]) -> Figure:
+def _draw(rows: pl.DataFrame, measures: Mapping[str, str], look: Mapping[str, Look]) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     systems = sorted(rows["system"].unique())
-    look = looks(systems)
     by_corpus = rows.partition_by("corpus", as_dict=True)
     bands = {corpus: _bands(by_corpus[corpus,], measures) for corpus in sorted(rows["corpus"].unique())}
     strips = []  # one strip of panels side by side: (corpus, modes)
@@ -73,7 +73,7 @@ def _draw(rows: pl.DataFrame, measures: Mapping[str, str]) -> Figure:
     columns = max(len(modes) for _, modes in strips)
     heights = [_height(len(bands[corpus]), len(systems)) * STEP for corpus, _ in strips]
     figure = Figure(
-        figsize=(1.5 + columns * WIDTH, sum(heights) + 0.75 * len(strips) + 0.5),
+        figsize=(COLUMN if columns == 1 else PAGE, sum(heights) + 0.75 * len(strips) + 0.5),
         layout=ConstrainedLayoutEngine(wspace=0.06),
     )
     grid = figure.add_gridspec(len(strips), columns, height_ratios=heights)
@@ -121,7 +121,7 @@ def _limits(rows: pl.DataFrame) -> tuple[float, float]:
 
 
 def _panel(
-    axes: Axes, rows: pl.DataFrame, bands: list[tuple[str, str, str]], systems: list[str], look: dict[str, Look]
+    axes: Axes, rows: pl.DataFrame, bands: list[tuple[str, str, str]], systems: list[str], look: Mapping[str, Look]
 ) -> None:
     found = {(row["register"], row["query_set"], row["system"]): row for row in rows.iter_rows(named=True)}
     centres = []
@@ -134,7 +134,7 @@ def _panel(
             row = found.get((register, query_set, system))
             if row is None or not math.isfinite(row["mean"]):
                 continue
-            colour, mark = look[system]
+            colour, mark, _ = look[system]
             if row["ci_low"] is not None and row["ci_high"] is not None:
                 axes.plot(
                     [row["ci_low"], row["ci_high"]],
@@ -148,7 +148,7 @@ def _panel(
     axes.set_ylim(_height(len(bands), len(systems)) - (1 + GAP) / 2, -(1 + GAP) / 2)
 
 
-def _legend(figure: Figure, systems: list[str], look: dict[str, Look]) -> None:
+def _legend(figure: Figure, systems: list[str], look: Mapping[str, Look]) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
@@ -163,6 +163,6 @@ def _legend(figure: Figure, systems: list[str], look: dict[str, Look]) -> None:
         )
         for system in systems
     ]
-    room = 0.075 * max(map(len, systems)) + 0.6  # inches: the longest name, its mark and the space between columns
+    room = 0.07 * max(map(len, systems)) + 0.55  # inches: the longest name, its mark and the space between columns
     columns = min(len(systems), max(1, int(figure.get_figwidth() / room)))
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, handlelength=2.2, labelcolor=INK)

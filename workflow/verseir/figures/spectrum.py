@@ -23,9 +23,9 @@ from verseir.figures.panels import (
     nothing_to_plot,
     wrapped,
 )
-from verseir.figures.style import MARKS, SETTINGS, Look
+from verseir.figures.style import SETTINGS
 from verseir.orders import register_order
-from verseir.palette import SERIES
+from verseir.palette import MARKS, SERIES, Look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,6 +12,7 @@ from verseir.analyses.acceptability import ACCEPTABILITY
 from verseir.analyses.annotators import ANNOTATOR_AGREEMENT, ANNOTATOR_CONTRASTS, HUMAN_JUDGE
 from verseir.analyses.augmentation import AUGMENTATION, AUGMENTATION_BY_QUOTATION
 from verseir.analyses.confusion import CONFUSION
+from verseir.analyses.deployment import DEPLOYMENT
 from verseir.analyses.dissociation import DISSOCIATION, RANK_MOVES
 from verseir.analyses.duplicate_folding import DUPLICATE_FOLDING
 from verseir.analyses.edited import EDIT_LENGTHS, EDITS
@@ -47,6 +48,7 @@ from verseir.judging.judgements import JUDGING
 from verseir.judging.labels import LABELS
 from verseir.kept import same_poems
 from verseir.report import (
+    advice,
     checks,
     deployment,
     evidence,
@@ -82,6 +84,7 @@ TABLES: tuple[Table, ...] = (
     AUGMENTATION,
     AUGMENTATION_BY_QUOTATION,
     DECLARED_FAMILIES,
+    DEPLOYMENT,
     DISSOCIATION,
     DUPLICATE_FOLDING,
     EDITS,
@@ -137,6 +140,7 @@ IDIOMS: tuple[Table, ...] = (
 
 #: Panels about queries that ask for poems, by id: they have nothing to say where all queries ask for idioms.
 ABOUT_POEMS = (
+    "deploy",
     "wording",
     "quotation",
     "edits",
@@ -196,6 +200,7 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         sorted(mode for mode in study["modes"] if not same_poems(keep, mode, asked["base_mode"])),
     )
     found = [
+        advice.deploy(tables, study["modes"]) if about_poems else None,
         *(_idioms(tables, scope, about_idioms) if about_idioms else []),
         settings.settings(tables, scope, about_idioms),
         graded.graded(tables, scope, study["query_sets"]),

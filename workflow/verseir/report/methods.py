@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from verseir.formats import listing
+from verseir.report.advice import METHOD as DEPLOYMENT
 from verseir.report.graded import averaged, measured_grades, ranked_within
 from verseir.report.spoken import graded_only, idiom_sets, idioms_only, repeating
 
@@ -82,6 +83,7 @@ def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> 
         ("Tests", _tests(study, tested, "poem" if about_poems else "idiom")),
         ("Shared wording and edits", _wording(study) if of_wording else ""),
         ("What results depend on", _dependence(study) if about_poems else ""),
+        ("What to deploy", DEPLOYMENT if about_poems else ""),
         ("Idioms", IDIOMS if idiom_sets(study) else ""),
         ("Models", MODELS if of_wording else ""),
         ("Judges and people", _judging(study)),
