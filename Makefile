@@ -6,8 +6,9 @@ CORES ?= 2
 STUDY ?=
 LINE ?=
 OPTIONS := --cores $(CORES) --resources gpu=1 $(if $(STUDY),--configfile $(STUDY))
+$(if $(STUDY),$(if $(wildcard $(STUDY)),,$(error there is no study $(STUDY); there are: $(wildcard config/studies/*.yaml))))
 
-.PHONY: help install demo counts run plan check test unit lint format docs bench bench-quick overhead clean
+.PHONY: help install demo counts run plan doctor check test unit lint format docs bench bench-quick overhead clean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -35,6 +36,9 @@ run: install ## Run a study: make run STUDY=config/studies/openiti.yaml CORES=8
 
 plan: install ## What a study will take before it runs, by system: texts, tokens, hours, disk: make plan STUDY=...
 	@$(BIN)/snakemake plan_costs --quiet host progress reason $(OPTIONS)
+
+doctor: install ## What this machine lacks, and what is wrong with a study: make doctor STUDY=...
+	@$(BIN)/python -m verseir doctor $(STUDY)
 
 check: install ## Check all inputs of a study and run nothing else: make check STUDY=...
 	$(BIN)/snakemake check $(OPTIONS)

@@ -26,6 +26,7 @@ include: "workflow/rules/languages.smk"
 include: "workflow/rules/check.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/people.smk"
+include: "workflow/rules/query_sheet.smk"
 include: "workflow/rules/construct.smk"
 include: "workflow/rules/publish.smk"
 include: "workflow/rules/idiom_pages.smk"
@@ -48,6 +49,8 @@ rule all:
         GRADED_PAPER,
         SHEET_PAGES,
         LABELS,
+    message:
+        "The study {study.name} is done: {input[0]}"
 
 
 rule tables:
@@ -60,6 +63,8 @@ rule tables:
         ANALYSED,
         LABELS,
         rules.compare_published.output if PUBLISHED else [],
+    message:
+        "The tables of {study.name} are done: {TABLES}"
 
 
 rule check:

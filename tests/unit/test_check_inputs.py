@@ -109,6 +109,6 @@ def test_annotations_of_drawn_queries_are_read_before_they_are_drawn(folder, cap
         "drawn": {"corpora": ["c"], "probe": {"corpus": "c", "n": 4}},
     }
     sheets = {"misses": {"corpus": "c", "query_set": "drawn", "files": ["a.csv"]}}
-    (folder / "a.csv").write_text("query_id,poem_id,grade\nnone,p1,1\np0.hemistich,p1,7\n", encoding="utf-8")
+    (folder / "a.csv").write_text("query_id,poem_id,grade\nnone,p1,1\np0.quote,p1,7\n", encoding="utf-8")
     told = told_of(capsys, folder, query_sets=sets, judging={"sheets": sheets, "depth": 2})
     assert "a.csv:2 [query_id]: no query 'none' in drawn" in told and "a.csv:3 [grade]: is '7'" in told

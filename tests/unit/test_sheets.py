@@ -320,9 +320,9 @@ def test_the_guidelines_name_the_answers(name):
     assert all(f"**{answer.value}**" in text for answer in question.answers)
 
 
-@pytest.mark.parametrize("missing", ["sheet.html", "sheet.js"])
+@pytest.mark.parametrize("missing", ["sheet.html", "sheet.js", "table.js", "sheet.css"])
 def test_a_template_that_is_not_there_is_named(tmp_path, missing):
-    for name in {"sheet.html", "sheet.js"} - {missing}:
+    for name in {"sheet.html", "sheet.js", "table.js", "sheet.css"} - {missing}:
         shutil.copy(TEMPLATE.with_name(name), tmp_path)
     with pytest.raises(UserError, match=missing):
         render_page(Page("s", "t", "", "", (QUESTIONS["thematic"],), []), tmp_path / "sheet.html")

@@ -83,3 +83,5 @@ rule datasets:
     input:
         exported_to("beir", BEIR_FILES),
         exported_to("mteb", MTEB_FILES),
+    message:
+        "The data sets of {study.name} are done: {RESULTS}/beir and {RESULTS}/mteb"

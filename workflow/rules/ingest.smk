@@ -94,6 +94,9 @@ def indexed_in(corpus, modes):
 # Before the first job of a run, every input of the study is read, and all faults are refused at once. This is no rule:
 # as one, a change in one corpus would re-run all others.
 onstart:
+    if "query_sheet" in workflow.dag_settings.targets and "corpus" not in QUERY_SHEET:
+        problem = "the study has several corpora: which one are queries to be written for?"
+        raise WorkflowError(f"{problem}\n  hint: query_sheet: {{corpus: ...}}, one of {', '.join(study.corpora)}")
     sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
     options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
     encoders = canonical([study.registry[name] for name in study.systems("dense")])
@@ -104,7 +107,8 @@ onstart:
     options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
     if set(workflow.dag_settings.targets) == {"plan_costs"}:
         options += ["--models-later"]
-    if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options]).returncode:
+    told = subprocess.DEVNULL if QUIET else None  # its faults go to stderr
+    if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options], stdout=told).returncode:
         raise WorkflowError("the inputs of the study have faults (see above); nothing was run")
 
 
@@ -179,12 +183,13 @@ rule draw_probes:
         "../../envs/core.yaml"
     params:
         n=lambda w: study.spec["query_sets"][w.query_set]["probe"]["n"],
-        seed=lambda w: study.spec["query_sets"][w.query_set]["probe"].get("seed", study.spec["seed"]),
+        kinds=lambda w: study.spec["query_sets"][w.query_set]["probe"]["kinds"],
+        seed=lambda w: study.spec["query_sets"][w.query_set]["probe"]["seed"],
     message:
-        "Drawing the query set {wildcards.query_set}"
+        "Drawing the synthetic queries {wildcards.query_set} from the poems"
     shell:
         "python -m verseir draw_probes --name {wildcards.query_set:q} --poems {input.poems:q} --n {params.n}"
-        " --seed {params.seed} --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
+        " --kinds {params.kinds} --seed {params.seed} --queries {output.queries:q} --qrels {output.qrels:q} 2>&1 | tee {log:q}"
 
 
 rule draw_chapters:

@@ -77,3 +77,5 @@ rule packages:
     """Every benchmark of the study."""
     input:
         expand(f"{RESULTS}/packages/{{package}}/README.md", package=PACKAGES),
+    message:
+        "The benchmarks of {study.name} are done: {RESULTS}/packages"

@@ -71,6 +71,11 @@ def rubrics_of(sheets):
     return sorted({SHEETS[sheet]["rubric"] for sheet in sheets if "rubric" in SHEETS[sheet]})
 
 
+def page_files(name):
+    """The template of a page that people fill in, with its scripts and its style."""
+    return [project_file(f"workflow/report/{file}") for file in (f"{name}.html", f"{name}.js", "table.js", "sheet.css")]
+
+
 rule draw_sheet:
     """A blind sheet for people: which items it has, a table, and a page that works without a network."""
     input:
@@ -85,7 +90,7 @@ rule draw_sheet:
         guidelines=lambda w: SHEETS[w.sheet]["guidelines"],
         reach=lambda w: sheet_reach(w.sheet, reach_files),
         code=code("draw_sheet"),
-        template=[project_file(f"workflow/report/sheet.{suffix}") for suffix in ("html", "js")],
+        template=page_files("sheet"),
     output:
         drawn=f"{RESULTS}/sheets/{{sheet}}/items.parquet",
         csv=f"{RESULTS}/sheets/{{sheet}}/sheet.csv",
@@ -127,7 +132,7 @@ rule draw_audit:
         explanations=lambda w: audited_explanations(w.sheet),
         guidelines=lambda w: SHEETS[w.sheet]["guidelines"],
         code=code("draw_audit"),
-        template=[project_file(f"workflow/report/sheet.{suffix}") for suffix in ("html", "js")],
+        template=page_files("sheet"),
     output:
         csv=f"{RESULTS}/sheets/{{sheet}}/audit.csv",
         html=f"{RESULTS}/sheets/{{sheet}}/audit.html",

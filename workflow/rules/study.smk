@@ -25,6 +25,13 @@ from verseir.yaml_files import repeated_keys
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[0], os.environ.get("PYTHONPATH")]))
 
+# A quiet run (`--quiet`, `--quiet all`, `--quiet rules`) shows of what jobs print their faults alone: all of it is in the
+# logs. An interrupt ends a job and not the `tee` beside it, so that the last words of the job are in its log. Bash takes
+# this function from the environment: as a prefix of every command it would stand in every message of a failed job.
+QUIET = {str(one).rpartition(".")[2].lower() for one in workflow.output_settings.quiet or ()} & {"all", "rules"}
+FAULTS_ONLY = r"| sed -n '/^\(error in \|Traceback \)/,$p'" if QUIET else ""
+os.environ["BASH_FUNC_tee%%"] = f'() {{ (trap "" INT; command tee "$@" {FAULTS_ONLY}); }}'
+
 try:
     # Snakemake has read these files and kept the last of two equal keys: only the files themselves show both.
     repeated = [fault for path in workflow.configfiles for fault in repeated_keys(Path(path), str(path))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import logging
 import os
@@ -49,30 +50,39 @@ def limit_threads(arguments: list[str]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb. Returns 0, or 2 when a user can mend what went wrong."""
+    """Run one verb. Returns what it returns or 0, 2 when a user can mend what went wrong, or 130 when it was stopped.
+
+    With ``VERSEIR_TRACEBACK`` set, what went wrong is told with where in the code, for those who mend that.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or not _is_verb(arguments[0]):
         _parser().parse_args(arguments[:1] or ["--help"])
         return 0
+    from verseir.failures import told
+
+    try:
+        return _run(arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        if os.environ.get("VERSEIR_TRACEBACK") or (failure := told(error)) is None:
+            raise
+        with contextlib.suppress(BrokenPipeError):  # an interrupt ends whoever read it too
+            print(failure.text(arguments[0]), file=sys.stderr, flush=True)
+        return failure.code
+
+
+def _run(arguments: list[str]) -> int:
     limit_threads(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     for noisy in ("bm25s", "httpx", "httpx2", "openai", "sentence_transformers", "transformers", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     module = importlib.import_module(f"verseir.cli.{arguments[0]}")
-    from verseir.faults import InputFaults, UserError
-
     verb = argparse.ArgumentParser(
         prog=f"python -m verseir {arguments[0]}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(verb)
-    try:
-        module.run(verb.parse_args(arguments[1:]))
-    except (InputFaults, UserError) as error:
-        print(f"error in {arguments[0]}: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return module.run(verb.parse_args(arguments[1:])) or 0
 
 
 if __name__ == "__main__":

@@ -95,6 +95,19 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     return Study(spec, registry)
 
 
+def query_sheet(study: Study) -> dict[str, Any]:
+    """Settings of the sheet on which people write queries, with all defaults, for a study that need not speak of it.
+
+    ``corpus`` is not there where the study has several and names none.
+    """
+    sheet = json.loads(json.dumps(study.spec.get("query_sheet", {})))
+    _fill(sheet, json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]["query_sheet"])
+    sheet.setdefault("seed", study.spec["seed"])
+    if len(study.corpora) == 1:
+        sheet.setdefault("corpus", study.corpora[0])
+    return sheet
+
+
 def _unsound(value: Any, where: str, place: tuple[str, ...] = ()) -> Iterator[Fault]:
     """Keys that are no text, texts with control characters and numbers without end, anywhere in a config."""
     field = ".".join(place)
@@ -183,6 +196,9 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
         query_set.setdefault("strata", list(parent.get("strata", strata)))
         if "encoding" in query_set:
             _fill(query_set["encoding"], schema["$defs"]["encoding"])
+        if "probe" in query_set:
+            _fill(query_set["probe"], schema["$defs"]["query_set"]["properties"]["probe"])
+            query_set["probe"].setdefault("seed", filled["seed"])
         if "beir" in query_set:
             _fill(query_set["beir"], schema["$defs"]["query_set"]["properties"]["beir"])
         if "edit" in query_set:

@@ -68,6 +68,8 @@ model writes them: `explanations: {source: {prompt: resources/prompts/explain.md
 `abstract`, `thematic`) and `relevant`: a poem_id, a list of them, or `{poem_id: grade}`; in a table, ids parted by
 spaces. `span` is a part of the text that `encoding` may ask for; queries of one `cluster` are not independent.
 
+No queries yet? `probe` draws synthetic ones, and `snakemake query_sheet` poems for people to write them for.
+
 **Judgements** (`qrels`): CSV, TSV or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC
 qrels.
 
@@ -88,6 +90,24 @@ and perhaps `annotator` (else the file's name is) and `remark`.
 **Runs** (a system of `kind: imported`): TREC runs, or Parquet with the columns of this project's own runs.
 """
 
+#: What stands before the tables of the registry.
+LEAST_ENTRY = """The least that an encoder needs, in a file of your own that `registry` names
+beside `config/systems.yaml`; all else has a default:
+
+```yaml
+my-encoder:
+  kind: dense
+  path: models/my-encoder
+  pooling: mean
+  max_length: 512
+  dimension: 768
+```
+
+`python -m verseir probe models/my-encoder` reads these from the folder, tries the encoder, and with `--register
+my-systems.yaml` adds the entry to that file. A model of the hub has `hub` and `revision` in place of `path`. The least
+of the others: `kind: bm25`; `kind: fusion` with `arms`; `kind: imported` with `path`.
+"""
+
 #: The parts of a study that have a table of their own, in the order in which they are read.
 PARTS = (
     *(
@@ -95,6 +115,7 @@ PARTS = (
         "explaining",
         "sample",
         "query_set",
+        "query_sheet",
         "encoding",
         "edit",
         "judging",
@@ -114,7 +135,7 @@ def reference(study: dict[str, Any], systems: dict[str, Any]) -> str:
     lines += _table(study, study)
     for name in PARTS:
         lines += [f"\n## {name}\n", *_table(study["$defs"][name], study)]
-    lines += ["\n## Systems\n", systems.get("description", "") + "\n"]
+    lines += ["\n## Systems\n", systems.get("description", "") + "\n", LEAST_ENTRY]
     for name, part in sorted(systems.get("$defs", {}).items()):
         if "properties" in part:
             lines += [f"\n### {name}\n", *_table(part, systems)]

@@ -50,6 +50,9 @@ def known_attributes(query_set: dict[str, Any]) -> tuple[str, ...]:
 def missing_files(study: Study, base: Path) -> list[Fault]:
     """Files that the study names and that are not there: of corpora, query sets, and runs of imported systems."""
     faults = []
+    guidelines = study.spec.get("query_sheet", {}).get("guidelines")
+    if guidelines and not (base / guidelines).is_file():
+        faults.append(Fault(guidelines, 0, "query_sheet.guidelines", "there is no such file"))
     for name, corpus in study.spec["corpora"].items():
         for part in ("explanations", "audits"):
             for source, path in corpus.get(part, {}).items():
@@ -58,11 +61,13 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
         for key in ("path", "sources", "local", "counts"):
             may_lack = key == "local" and corpus["adapter"] in ("idiolink", "poetrymteb")  # the hub has it
             if key in corpus and not may_lack and not (base / corpus[key]).exists():
-                faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder"))
+                hint = _beside(base / corpus[key])
+                faults.append(Fault(corpus[key], 0, f"corpora.{name}.{key}", "there is no such file or folder", hint))
     for name, query_set in study.spec["query_sets"].items():
         for key in ("path", "qrels"):
             if key in query_set and not (base / query_set[key]).is_file():
-                faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file"))
+                hint = _beside(base / query_set[key])
+                faults.append(Fault(query_set[key], 0, f"query_sets.{name}.{key}", "there is no such file", hint))
         edit = query_set.get("edit", {})
         read = {key: edit.get(key) for key in ("path", "names", "prompt")}
         for key, path in read.items():
@@ -72,6 +77,16 @@ def missing_files(study: Study, base: Path) -> list[Fault]:
     if published and not (base / published).is_file():
         faults.append(Fault(published, 0, "analyses.published.file", "there is no such file"))
     return faults + missing_judging_files(study.spec, base) + list(_missing_runs(study, base))
+
+
+def _beside(path: Path) -> str:
+    """A hint that names what lies where a file is looked for."""
+    folder = path.parent
+    try:
+        there = [one.name for one in folder.iterdir() if not one.name.startswith(".")]
+    except OSError:
+        return f"there is no folder {folder}" if not folder.exists() else ""
+    return closest(path.name, there) if there else f"the folder {folder} is empty"
 
 
 def arm_faults(study: Study, where: str) -> Iterator[Fault]:
@@ -148,6 +163,13 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
     if spec["chunks"]["stride"] > spec["chunks"]["verses"]:
         problem = f"a stride of {spec['chunks']['stride']} skips verses between windows of {spec['chunks']['verses']}"
         yield Fault(where, 0, "chunks.stride", problem, "make it no larger than chunks.verses")
+    if "query_sheet" in spec:
+        drawn_from = spec["query_sheet"].get("corpus")
+        if drawn_from is None and len(spec["corpora"]) > 1:
+            problem = "the study has several corpora: name the one that poems are drawn from"
+            yield Fault(where, 0, "query_sheet.corpus", problem, f"one of: {', '.join(sorted(spec['corpora']))}")
+        elif drawn_from is not None:
+            yield from unknown(drawn_from, spec["corpora"], "query_sheet.corpus", "corpus")
     for name, corpus in spec["corpora"].items():
         given = [key for key in ("path", "hub", "sources") if key in corpus]
         if len(given) != 1:

@@ -23,6 +23,7 @@ from verseir.analyses.paired import Cell, cells, left_out, notes, tested, tidy
 from verseir.stats.glmm import LOOSEST, Coefficients, fit_mixed_logit, likelihood_ratio_tests
 from verseir.stats.marginal import fit_marginal_logit
 from verseir.stats.separation import independent_columns, separating_columns
+from verseir.systems.progress import Progress
 from verseir.tables import define
 
 _MODEL = {"model": pl.String, "corpus": pl.String, "query_set": pl.String, "mode": pl.String}
@@ -153,11 +154,13 @@ def mixed_models(
     terms: list[dict[str, Any]] = []
     tests: list[dict[str, Any]] = []
     fits: list[dict[str, Any]] = []
-    for one in data:
-        rows, blocks, fit = _model(one, ranked)
-        terms += rows
-        tests += blocks
-        fits.append(fit)
+    with Progress(len(data), "mixed-effects models", "models", brief=True) as progress:
+        for one in data:
+            rows, blocks, fit = _model(one, ranked)
+            terms += rows
+            tests += blocks
+            fits.append(fit)
+            progress.add(1)
     frame = tidy(pl.DataFrame(fits, schema=dict(MIXED_MODEL_FIT.columns))).sort("model")
     return (
         tested(terms, MIXED_MODEL, ["model", "kind", "term"]),

@@ -29,7 +29,7 @@ OWN = {"verse", "title"}
 #: How queries came about, by the key of the study that says so.
 _MADE = {
     "path": "Queries and judgements were given to the study as files.",
-    "probe": "The queries are synthetic: parts of poems, drawn at random; the poem itself is relevant.",
+    "probe": "The queries are synthetic: parts of poems drawn at random, some changed by rule; relevant is the poem.",
     "chapters": "The queries are the chapters of an anthology; the pieces of a chapter are relevant.",
     "idioms": "The queries use an idiom; relevant is what uses it in the same way, or says what it means.",
     "beir": "Queries and judgements were imported from a data set in the format of BEIR.",

@@ -23,8 +23,8 @@ from verseir.rows import read_utf8
 
 #: What parts two hemistichs where they stand in one line.
 CAESURA = " ... "
-#: The script beside the template of the page.
-SCRIPT = "sheet.js"
+#: Beside the templates of pages: a script that all of them share, before their own, and their style.
+TABLES, STYLE = "table.js", "sheet.css"
 _TO_RIGHT, _TO_LEFT = "L", ("R", "AL")
 
 
@@ -131,15 +131,33 @@ def render_page(page: Page, template: Path) -> str:
 
     Args:
         page: what it asks.
-        template: its Jinja template; the script is the file ``sheet.js`` beside it.
+        template: its Jinja template; the script is the file of the same name beside it.
+    """
+    return filled_page(
+        template,
+        _settings(page),
+        page=page,
+        guidelines=markdown(page.guidelines),
+        guidelines_direction=direction(page.guidelines),
+        title_direction=direction(page.title),
+    )
+
+
+def filled_page(template: Path, settings: dict[str, Any], **values: Any) -> str:
+    """A template filled in, with its scripts and the ``settings`` that they read; nothing else may run on it.
+
+    Args:
+        template: a Jinja template, with its script, ``table.js`` and ``sheet.css`` beside it.
+        settings: for the script, as JSON.
+        values: what the template shows.
     """
     import jinja2
 
-    script_file = template.parent / SCRIPT
-    for path in (template, script_file):
+    scripts = [template.with_name(TABLES), template.with_suffix(".js")]
+    for path in (template, *scripts, template.with_name(STYLE)):
         if not path.exists():
             raise UserError(f"there is no file {path}", "--template names the template of the page, with its script")
-    script = script_file.read_text(encoding="utf-8")
+    script = "\n".join(path.read_text(encoding="utf-8") for path in scripts)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(template.parent),
         autoescape=True,
@@ -148,11 +166,8 @@ def render_page(page: Page, template: Path) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template(template.name).render(
-        page=page,
-        guidelines=markdown(page.guidelines),
-        guidelines_direction=direction(page.guidelines),
-        title_direction=direction(page.title),
-        settings=_embedded(_settings(page)),
+        **values,
+        settings=_embedded(settings),
         script=Markup(script),
         script_hash="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

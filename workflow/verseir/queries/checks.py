@@ -10,7 +10,7 @@ from verseir.corpora.anthology import read_anthology
 from verseir.corpora.indexed import modes_of
 from verseir.corpora.model import Corpus
 from verseir.faults import Fault, InputFaults, UserError, closest
-from verseir.probes import known_item_probes
+from verseir.probes import KINDS, known_item_probes
 from verseir.queries.chapters import chapter_queries
 from verseir.queries.load import QuerySet
 from verseir.queries.rewrites import limits_of, read_prompts, read_rewrites
@@ -29,7 +29,10 @@ def probe_faults(corpora: Corpora, query_sets: Specs, drawn: dict[str, QuerySet 
         if corpus is not None:
             try:
                 asked = spec["probe"]
-                drawn[name] = QuerySet(name, *known_item_probes(corpus.poems, asked["n"], asked.get("seed", 0), name))
+                probes = known_item_probes(
+                    corpus.poems, asked["n"], asked.get("seed", 0), name, asked.get("kinds", KINDS)
+                )
+                drawn[name] = QuerySet(name, probes.queries, probes.qrels)
             except UserError as error:
                 yield Fault(f"query set {name}", 0, "probe.n", str(error.args[0]), error.hint)
 

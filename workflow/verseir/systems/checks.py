@@ -67,7 +67,7 @@ def require_sound(encoder: Encoder, sample_texts: list[str]) -> list[Check]:
     Raises:
         UserError: a hard check fails; the message lists all that do.
     """
-    return _required(encoder, self_check(encoder, sample_texts))
+    return required(encoder, self_check(encoder, sample_texts))
 
 
 def require_view(encoder: Encoder, view: str, readings: Sequence[Reading]) -> list[Check]:
@@ -76,10 +76,15 @@ def require_view(encoder: Encoder, view: str, readings: Sequence[Reading]) -> li
     Raises:
         UserError: one of them fails, or the encoder cannot pool what the view asks for.
     """
-    return _required(encoder, view_checks(encoder, view, readings))
+    return required(encoder, view_checks(encoder, view, readings))
 
 
-def _required(encoder: Encoder, checks: list[Check]) -> list[Check]:
+def required(encoder: Encoder, checks: list[Check]) -> list[Check]:
+    """``checks``, if all hard ones among them hold.
+
+    Raises:
+        UserError: one does not; the message lists all that do not.
+    """
     failed = [check for check in checks if check.hard and not check.ok]
     if failed:
         lines = "".join(f"\n  - {check.name}: {check.observed}" for check in failed)

@@ -10,7 +10,7 @@ order of the input and machine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -19,6 +19,7 @@ import polars as pl
 from verseir.faults import UserError
 from verseir.ranking import DEPTH, ChunkOrder, check_depth, empty_run, order_chunks, run_frame
 from verseir.systems.groups import Groups, places_by_group, places_of_queries, together
+from verseir.systems.progress import Progress
 
 #: Chunks in a block of scores.
 BLOCK = 4096
@@ -28,6 +29,9 @@ CANDIDATE_BYTES = 64 * 2**20
 
 ROUNDOFF = 2.0**-24  # unit roundoff of float32
 LARGEST = 1e37  # scores above it would come near the end of the float32 range
+
+#: Poem indices, scores and chunk places of some queries.
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def search(
@@ -87,8 +91,17 @@ def search(
         parts = pool.map(
             lambda part: _search_share(queries[part], margins[part], vectors, names, depth, capacity, block), shares
         )
-        poems, scores, places = (np.concatenate(columns).ravel() for columns in zip(*parts, strict=True))
+        found = list(_counted(parts, [len(queries[part]) for part in shares]))
+        poems, scores, places = (np.concatenate(columns).ravel() for columns in zip(*found, strict=True))
     return run_frame(ids, np.full(len(ids), depth, dtype=np.int64), poems, scores, places, names)
+
+
+def _counted(parts: Iterable[Part], sizes: Sequence[int]) -> Iterator[Part]:
+    """The results of shares of so many queries, as they come; of a long search it is told how far it is."""
+    with Progress(sum(sizes), "search", "queries", brief=True) as progress:
+        for part, size in zip(parts, sizes, strict=True):
+            progress.add(size)
+            yield part
 
 
 def search_groups(

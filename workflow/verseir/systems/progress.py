@@ -14,10 +14,18 @@ SPARSE = 30.0
 
 
 class Progress:
-    """Counts texts, and tells how many are done, how many per second, and the time left."""
+    """Counts texts, and tells how many are done, how many per second, and the time left.
 
-    def __init__(self, total: int, name: str):
-        self.total, self.name, self.done = total, name, 0
+    Args:
+        total: how many there are.
+        name: what is done, or by what.
+        unit: what is counted.
+        brief: say nothing of what is done before the first line in a log is due.
+    """
+
+    def __init__(self, total: int, name: str, unit: str = "texts", brief: bool = False):
+        self.total, self.name, self.unit, self.done = total, name, unit, 0
+        self._silent = brief
         self._bar = None
         self._started = self._told = time.monotonic()
 
@@ -28,14 +36,20 @@ class Progress:
             # tqdm shows nothing on a terminal that does not tell its size (a container's, say): this has a default.
             width, height = shutil.get_terminal_size()
             self._bar = tqdm(
-                total=self.total, desc=self.name, unit=" texts", file=sys.stderr, ncols=width, nrows=height
+                total=self.total,
+                desc=self.name,
+                unit=f" {self.unit}",
+                file=sys.stderr,
+                ncols=width,
+                nrows=height,
+                leave=not self._silent,
             )
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
-        elif self.done:
+        elif self.done and not self._silent:
             self._tell()
 
     def add(self, n_texts: int) -> None:
@@ -47,7 +61,11 @@ class Progress:
             self._tell()
 
     def _tell(self) -> None:
-        self._told = time.monotonic()
+        self._told, self._silent = time.monotonic(), False
         rate = self.done / max(1e-9, self._told - self._started)
         left = (self.total - self.done) / rate
-        log.info("%s: %d of %d texts, %.0f texts/s, %.0f s left", self.name, self.done, self.total, rate, left)
+        speed = f"{rate:.0f}" if rate >= 1 else f"{rate:.2g}"
+        log.info(
+            "%s: %d of %d %s, %s %s/s, %.0f s left",
+            *(self.name, self.done, self.total, self.unit, speed, self.unit, left),
+        )
