@@ -40,8 +40,8 @@ plan: install ## What a study will take before it runs, by system: texts, tokens
 doctor: install ## What this machine lacks, and what is wrong with a study: make doctor STUDY=...
 	@$(BIN)/python -m verseir doctor $(STUDY)
 
-check: install ## Check all inputs of a study and run nothing else: make check STUDY=...
-	$(BIN)/snakemake check $(OPTIONS)
+check: install ## Check all inputs of a study, tell what will run and how long, run nothing: make check STUDY=...
+	@$(BIN)/python -m verseir check $(or $(STUDY),demo) --cores $(CORES)
 
 test: lint ## Run all tests: lint, then unit, golden and workflow tests
 	$(BIN)/python -m pytest -n $(CORES) --dist loadscope

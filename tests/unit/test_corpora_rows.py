@@ -50,13 +50,13 @@ def test_a_file_in_another_encoding_is_not_reported_line_by_line(tmp_path: Path)
     lines = "poem_id,verse\n" + "a,نام الليل\n" * 300
     faults: list[Fault] = []
     assert read_delimited(write(tmp_path, lines.encode("cp1256"), "in.csv"), "in.csv", faults) == []
-    assert len(faults) == 21
-    assert faults[-1].problem == "invalid UTF-8 on 300 lines: it is in another encoding" and "CP1256" in faults[-1].hint
+    assert [fault.problem for fault in faults] == ["invalid UTF-8 on 300 lines: it is in another encoding"]
+    assert "repair_text --encoding cp1256 in.csv" in faults[0].hint
 
 
 def test_a_workbook_is_named_as_such(tmp_path: Path) -> None:
     faults: list[Fault] = []
-    assert read_delimited(write(tmp_path, b"PK\x03\x04\xff\xfe\r\n", "in.csv"), "in.csv", faults) == []
+    assert read_json_lines(write(tmp_path, b"PK\x03\x04\xff\xfe\r\n"), "in.jsonl", faults) == []
     assert [fault.problem for fault in faults] == ["is a workbook or an archive, not text"]
 
 
@@ -81,8 +81,8 @@ def test_delimited_faults(tmp_path: Path) -> None:
     faults: list[Fault] = []
     rows = read_delimited(write(tmp_path, b'a,a,\n1,2,3\n1,2\n1,2,3,4\n"x\n', "in.csv"), "in.csv", faults)
     assert len(rows) == 1
-    assert [(fault.line, fault.field) for fault in faults] == [(1, "a"), (1, ""), (3, ""), (4, ""), (5, "")]
-    assert "has 2 cells, the header has 3" in faults[2].problem
+    assert sorted((fault.line, fault.field) for fault in faults) == [(1, ""), (1, "a"), (3, ""), (4, ""), (5, "")]
+    assert [fault.problem for fault in faults if fault.line == 3] == ["has 2 cells, the header has 3"]
     empty: list[Fault] = []
     assert read_delimited(write(tmp_path, b"", "empty.csv"), "empty.csv", empty) == []
     assert empty[0].problem == "is empty"

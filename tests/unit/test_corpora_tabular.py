@@ -58,9 +58,9 @@ def test_columns_and_separators(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "faults"),
     [
-        ("poem_id,text\na,x\n", [(1, "verses", "has no column of verses")]),
+        ("poem_id,words\na,x\n", [(1, "verses", "has no column of verses")]),
         ("poem_id,verses,verse\na,x,y\n", [(1, "verses", "has the columns verses and verse")]),
-        ("id,verses\na,x\n", [(1, "poem_id", "there is no such column")]),
+        ("name,verse\na,x\n", [(1, "poem_id", "there is no such column, and a row is a verse")]),
         ("poem_id,verses\n", [(1, "", "has no rows below the header")]),
         ("poem_id,verses\n,x\na,x\n", [(2, "poem_id", "is empty")]),
         ("poem_id,poet,verse\na,x,v\na,,w\na,y,z\n", [(4, "poet", "is 'y', but 'x' on line 2 of the same poem")]),
@@ -72,8 +72,10 @@ def test_columns_and_separators(tmp_path: Path) -> None:
             "poem_id,verse\na,x *** y\na,x *** y *** z\n",
             [(3, "verses", "verse 2 falls into 3 hemistichs, expected one or two")],
         ),
-        ("poem_id,verses\r\na,x\r\n", [(1, "", "has CR or CRLF line ends (2 of them); expected LF")]),
-        ("\ufeffpoem_id,verses\na,x\n", [(1, "", "begins with a byte order mark (BOM)")]),
+        (
+            "\ufeffpoem_id,verse\r\na,x *** y\r\na,x *** y *** z\r\n",
+            [(3, "verses", "verse 2 falls into 3 hemistichs, expected one or two")],
+        ),
     ],
 )
 def test_faults(tmp_path: Path, text: str, faults: list[tuple[int, str, str]]) -> None:
@@ -84,7 +86,7 @@ def test_a_whole_poem_on_one_line_is_no_verse(tmp_path):
     (tmp_path / "p.csv").write_text("poem_id,verses\na,x *** y *** z *** w\nb,x *** y *** z\n", encoding="utf-8")
     with pytest.raises(PartlyRead) as caught:
         tabular.read({"path": "p.csv"}, tmp_path)
-    assert "into 4 pieces" in str(caught.value)
+    assert "again and again in 2 of 2 lines" in str(caught.value)
     assert "verse_separator" in str(caught.value)
 
 

@@ -648,8 +648,6 @@ def test_a_spreadsheet_may_save_the_table(study):
     saved.write_bytes(("\ufeff" + out.getvalue()).encode())
     options = ["--sheet", "try", "--items", str(study / "out" / "items.parquet"), "--files", str(saved)]
     options += ["--output", str(study / "annotations.parquet"), *texts_in(study)]
-    assert main(["import_annotations", *options]) == 2
-    assert main(["repair_text", str(saved)]) == 0
     assert main(["import_annotations", *options]) == 0
     table = pl.read_parquet(study / "annotations.parquet")
     assert len(table) == len(rows) and set(table["annotator"]) == {"layla"}

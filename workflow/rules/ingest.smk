@@ -97,16 +97,7 @@ onstart:
     if "query_sheet" in workflow.dag_settings.targets and "corpus" not in QUERY_SHEET:
         problem = "the study has several corpora: which one are queries to be written for?"
         raise WorkflowError(f"{problem}\n  hint: query_sheet: {{corpus: ...}}, one of {', '.join(study.corpora)}")
-    sections = {"--corpora": "corpora", "--query-sets": "query_sets", "--modes": "modes"}
-    options = [part for option, name in sections.items() for part in (option, canonical(study.spec[name]))]
-    encoders = canonical([study.registry[name] for name in study.systems("dense")])
-    options += ["--keep", canonical(study.spec["keep"]), "--depth", str(study.spec["depth"])]
-    options += ["--measures", *study.spec["measures"]]
-    options += ["--judging", canonical(study.judging), "--packages", canonical(study.spec["packages"])]
-    options += ["--published", study.analyses.get("published", {}).get("file", "")]
-    options += ["--encoders", encoders, "--output", f"{RESULTS}/inputs.json"]
-    if set(workflow.dag_settings.targets) == {"plan_costs"}:
-        options += ["--models-later"]
+    options = check_options(study, models_later=set(workflow.dag_settings.targets) == {"plan_costs"})
     told = subprocess.DEVNULL if QUIET else None  # its faults go to stderr
     if subprocess.run([sys.executable, "-m", "verseir", "check_inputs", *options], stdout=told).returncode:
         raise WorkflowError("the inputs of the study have faults (see above); nothing was run")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
+from verseir.check_options import check_options
 from verseir.code import modules_of
 from verseir.config import canonical, load_study
 from verseir.construction import pooled_cross

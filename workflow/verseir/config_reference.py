@@ -16,19 +16,30 @@ Names of corpora, modes, query sets and systems are slugs: lower-case letters, d
 
 ## Files you bring
 
-All are UTF-8 without a byte order mark, with `\\n` line ends; every fault is told with its line and how to mend it.
-Other fields and columns than those named here are passed over. `columns: {ours: theirs}` renames.
+Tables are what a spreadsheet saves: workbooks (`.xlsx`, the first sheet that is not hidden, or `sheet`), CSV and TSV
+in UTF-8 or UTF-16, parted by commas, semicolons or tabs. JSON Lines and other texts are UTF-8 without a byte order
+mark, with `\\n` line ends (`python -m verseir repair_text FILE` mends others). Every fault is told with its line and
+how to mend it. Other fields and columns than those named here are passed over. `columns: {ours: theirs}` renames.
 
 **Poems, `adapter: jsonl`**: one object a line with `poem_id` and `verses`, and perhaps `title`, `poet`, `era`,
 `meter`, `genre`, `language`, `source`. `verses` has one shape in the whole file: a list of `[first, second]`
 hemistichs, a list of texts (one a verse), or one text (one verse a line). `explanations: {source: [text or null for
 each verse]}` may come along.
 
-**Poems, `adapter: csv`** (or `.tsv`): a header, then a row for each poem with its verses in the cell `verses`, one
-a line or parted by `verse_separator`; or a row for each verse, in the cell `verse` or the cells `first` and
-`second`, with `poem_id` on each row. A column `explanation:<source>` holds explanations of verses. Hemistichs in
-one cell are parted by `***`, `//`, `...`, a tab or several spaces: the mark is found by looking at the whole file,
-or named by `hemistich_separator`.
+**Poems, `adapter: csv`**: a table with a header. A row is a poem, all its verses in the cell `verses`; or a row is a
+verse, in the cell `verse` or the cells `first` and `second`, with `poem_id` on the first row of a poem at least, and
+perhaps `verse_index`. Without a column of ids, rows that are poems are numbered: `poem-1`, `poem-2`. Usual names are
+known too: `poem_id` as id, no, رقم; `title` as عنوان; `poet` as author, شاعر; `era` as عصر; `meter` as بحر; `genre`
+as غرض; `verses` as text, poem, نص, قصيدة; `verse` as بيت; `first` as صدر, الشطر الأول; `second` as عجز, الشطر الثاني;
+in any capitals, with or without blanks, article and vowel marks. A column `explanation:<source>` holds explanations,
+and one called explanation or شرح those of the source `commentary`: of the verse of the row; in a row that is a poem,
+one a line for each verse, or of the whole.
+
+Verses in one cell are parted by line breaks, or by a mark such as `/` or `#` where others part the hemistichs; two
+lines between blank lines are one verse. Hemistichs in one cell are parted by `***`, `*`, `//`, `/`, `|`, `=`, `#`,
+`...`, a dash between blanks, a tab or several spaces. Which it is, is told from the whole column: the mark stands
+once in nearly every verse. What was decided stands in the log, the corpus audit and the report; where it cannot be
+told, this is a fault: name the mark, `verse_separator` and `hemistich_separator`.
 
 **Poems, `adapter: fannorflop`**: the records of the Fann or Flop data set, from a local file or, with `hub`, by its
 id and revision; its explanations are the source `fof`.
@@ -64,26 +75,28 @@ exports what a study searches in the same format, and for MTEB.
 **Explanations** (`explanations: {source: file}`): rows of `poem_id`, `verse_index` (from 0) and `text`. Or a language
 model writes them: `explanations: {source: {prompt: resources/prompts/explain.md, endpoint: {...}}}`.
 
-**Queries** (JSON Lines, CSV or TSV): `query_id`, `text`, and perhaps `register` (`quoting`, `half-remembered`,
+**Queries** (a table or JSON Lines): `query_id`, `text`, and perhaps `register` (`quoting`, `half-remembered`,
 `abstract`, `thematic`) and `relevant`: a poem_id, a list of them, or `{poem_id: grade}`; in a table, ids parted by
-spaces. `span` is a part of the text that `encoding` may ask for; queries of one `cluster` are not independent.
+semicolons, blanks or line breaks, with a grade as `poem-17:2`. In a table, a row whose `text` is blank is no query
+yet, and without ids queries are called `q1`, `q2`, ... by their row. `span` is a part of the text that `encoding` may
+ask for; queries of one `cluster` are not independent.
 
 No queries yet? `probe` draws synthetic ones, and `snakemake query_sheet` poems for people to write them for.
 
-**Judgements** (`qrels`): CSV, TSV or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC
+**Judgements** (`qrels`): a table or JSON Lines with `query_id`, `poem_id`, `grade`; any other file is read as TREC
 qrels.
 
-**Rewrites** (`edit: {rule: rewrite}`; JSON Lines, CSV or TSV): `source_query_id`, `text`, and perhaps `names` (proper
+**Rewrites** (`edit: {rule: rewrite}`; a table or JSON Lines): `source_query_id`, `text`, and perhaps `names` (proper
 names that the rewrite must keep) and `need_kept` (`false` rejects the row).
 
-**Audits** (`audits: {source: file}`; CSV, TSV or JSON Lines): `poem_id`, `verse_index`, `verdict` (`faithful`,
+**Audits** (`audits: {source: file}`; a table or JSON Lines): `poem_id`, `verse_index`, `verdict` (`faithful`,
 `minor error`, `misread`), and perhaps `added_content` (`yes` or `no`) and `annotator`.
 
-**Scores of a judge** (`judging.judges.<judge>.path`; JSON Lines, CSV or TSV): `query_id` and `poem_id` (or the
+**Scores of a judge** (`judging.judges.<judge>.path`; a table or JSON Lines): `query_id` and `poem_id` (or the
 `item_id` of a pool), and either `scores` and perhaps `justifications`, `{aspect: value}` each, or one field an aspect;
 `status` (`refused`, `malformed`) where there is no score.
 
-**Annotations** (`judging.sheets.<sheet>.files`; CSV, TSV or JSON Lines): what the page of a sheet saves: `item_id` (or
+**Annotations** (`judging.sheets.<sheet>.files`; a table or JSON Lines): what the page of a sheet saves: `item_id` (or
 `query_id` and `poem_id`), `grade` (0, 1 or 2, or a point of the scale of the sheet's rubric; empty where left open),
 and perhaps `annotator` (else the file's name is) and `remark`.
 

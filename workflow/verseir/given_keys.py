@@ -9,7 +9,7 @@ from typing import Any
 from verseir.faults import Fault
 
 #: What describes the rows of a file of queries.
-_OF_QUERIES = ("attributes", "binary", "columns", "filter", "max_grade", "qrels", "register")
+_OF_QUERIES = ("attributes", "binary", "columns", "filter", "max_grade", "qrels", "register", "sheet")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ _TABLE = ("attributes", "columns", "hemistich_separator", "hub", "language", "pa
 ADAPTERS: dict[str, tuple[str, ...]] = {
     "anthology": (*_LISTED, "language"),
     "beir": ("hub", "language", "path"),
-    "csv": _TABLE,
+    "csv": (*_TABLE, "sheet"),
     "fannorflop": ("exclude", "hub", "language", "path"),
     "idiolink": ("hub", "language", "local", "path"),
     "jsonl": _TABLE,

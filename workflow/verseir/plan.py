@@ -61,7 +61,7 @@ def told(plan: pl.DataFrame, cores: int) -> str:
     lines = [["system", "texts", "to do", "tokens", "on a GPU", "on the CPU", "jobs", "longest", *DISK.values()]]
     lines += [_line(name, steps.filter(pl.col("system") == name)) for name in steps["system"].unique().sort()]
     lines.append(_line("all", steps))
-    text = _aligned(lines)
+    text = aligned(lines)
     for row in plan.filter(pl.col("step").is_in(list(ASKED))).iter_rows(named=True):
         what = f"{row['system']} on {row['corpus']}: at most {row['n_calls']:,} {ASKED[row['step']]}"
         text += f"\n{what}; answers that are kept are not asked for again"
@@ -85,7 +85,7 @@ def _line(name: str, rows: pl.DataFrame) -> list[str]:
         _hours(due["cpu_hours"]),
         str(due["n_jobs"].sum()) if len(due) else "-",
         _hours(due.select(quicker).to_series(), whole=pl.Series.max),
-        *(_size(float(rows.filter(pl.col("step") == step)["disk_mib"].sum())) for step in DISK),
+        *(size_of(float(rows.filter(pl.col("step") == step)["disk_mib"].sum())) for step in DISK),
     ]
 
 
@@ -129,7 +129,7 @@ def _systems(plan: pl.DataFrame, which: pl.Expr) -> str:
     return ", ".join(plan.filter(which)["system"].unique().sort())
 
 
-def _aligned(lines: list[list[str]]) -> str:
+def aligned(lines: list[list[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
@@ -151,17 +151,17 @@ def _hours(hours: pl.Series, whole: Callable[[pl.Series], Any] = pl.Series.sum) 
     """The sum of some hours, or their ``whole``; ``?`` where none is known, and behind it where some are not."""
     if not len(hours) or hours.null_count() == len(hours):
         return "?" if len(hours) else "-"
-    return _time(float(whole(hours))) + (" + ?" if hours.null_count() else "")
+    return time_of(float(whole(hours))) + (" + ?" if hours.null_count() else "")
 
 
-def _time(hours: float) -> str:
+def time_of(hours: float) -> str:
     seconds = hours * 3600
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if hours < 1.5 else f"{hours:.1f} h"
 
 
-def _size(mebibytes: float) -> str:
+def size_of(mebibytes: float) -> str:
     if mebibytes == 0:
         return "-"
     return f"{mebibytes:.1f} MiB" if mebibytes < 1024 else f"{mebibytes / 1024:.1f} GiB"

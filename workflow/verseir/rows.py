@@ -1,12 +1,10 @@
-"""Strict reading of what users write: UTF-8 without a byte order mark, LF line ends, JSON Lines and tables.
+"""Reading of what users write, row by row: JSON Lines and tables.
 
 The readers go on after a fault and add it to a list, so that one run reports all that is wrong with a file.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -14,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verseir.cells import read_cells
 from verseir.faults import Fault, closest, shown
+from verseir.text_files import read_utf8
 
 #: Characters that no text may hold: controls but for tab and U+0085, which old pages have as a line end; half a
 #: surrogate pair, which JSON can spell and UTF-8 cannot. The C1 controls are let through: they read as spaces.
 FORBIDDEN = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
-
-#: A file with more lines than this that are no UTF-8 is in another encoding, and nothing else can be said of it.
-_MOST_BAD_LINES = 20
 
 #: Names for values of JSON in messages.
 _JSON_TYPES = {
@@ -118,64 +115,6 @@ def unescaped(rows: list[Row], columns: Iterable[str]) -> list[Row]:
     return [Row(row.line, {name: cell(name, value) for name, value in row.values.items()}) for row in rows]
 
 
-def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
-    """The text of the file at ``path``; what breaks the rules is added to ``faults`` under the name ``label``.
-
-    The text that comes back is mended (no byte order mark, LF only), so that what else is wrong can be found too. It is
-    empty when the file cannot be read at all.
-    """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        faults.append(Fault(label, 0, "", "there is no such file", f"looked for {path}"))
-        return ""
-    except OSError as error:
-        faults.append(Fault(label, 0, "", f"cannot be read: {error.strerror}", f"looked for {path}"))
-        return ""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        faults.append(
-            Fault(label, 1, "", "is UTF-16, not UTF-8", f"python -m verseir repair_text --encoding utf-16 {label}")
-        )
-        return ""
-    if data.startswith(b"PK\x03\x04"):
-        faults.append(Fault(label, 0, "", "is a workbook or an archive, not text", "save the sheet as CSV in UTF-8"))
-        return ""
-    if data.startswith(b"\xef\xbb\xbf"):
-        faults.append(
-            Fault(label, 1, "", "begins with a byte order mark (BOM)", f"python -m verseir repair_text {label}")
-        )
-        data = data[3:]
-    if b"\r" in data:
-        first = data[: data.index(b"\r")].count(b"\n") + 1
-        count = data.count(b"\r")
-        hint = f"python -m verseir repair_text {label}"
-        faults.append(Fault(label, first, "", f"has CR or CRLF line ends ({count} of them); expected LF", hint))
-        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return _decode_by_line(data, label, faults)
-
-
-def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
-    hint = "save it as UTF-8; if it is CP1256 (Windows, Arabic): python -m verseir repair_text --encoding cp1256 FILE"
-    lines = []
-    n_bad = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
-        try:
-            lines.append(line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            lines.append("")
-            n_bad += 1
-            if n_bad <= _MOST_BAD_LINES:
-                problem = f"invalid UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"
-                faults.append(Fault(label, number, "", problem, hint))
-    if n_bad <= _MOST_BAD_LINES:
-        return "\n".join(lines)
-    faults.append(Fault(label, 0, "", f"invalid UTF-8 on {n_bad} lines: it is in another encoding", hint))
-    return ""
-
-
 #: An escape that may be half of a character outside the basic plane.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -243,41 +182,42 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
     return rows
 
 
-def read_delimited(path: Path, label: str, faults: list[Fault]) -> list[Row]:
-    """The rows of a CSV or TSV file with a header; every value is text, an empty cell is "".
+def read_delimited(path: Path, label: str, faults: list[Fault], sheet: str | None = None) -> list[Row]:
+    """The rows of a table with a header, CSV, TSV or a workbook; every value is text, an empty cell is "".
 
-    The delimiter is a tab for ``.tsv``; else the comma or semicolon, whichever the header has more of. Rows that are
-    empty throughout are passed over.
+    Rows that are empty throughout are passed over, columns without a name in which nothing stands, and a title of one
+    cell above the header. ``sheet`` is the sheet of a workbook, its first when None. What a spreadsheet writes is read
+    as it is: see ``cells``.
     """
     before = len(faults)
-    text = read_utf8(path, label, faults)
-    header_line = text.split("\n", 1)[0]
-    tab = path.suffix.lower() == ".tsv"
-    delimiter = "\t" if tab else max(",;", key=lambda mark: (header_line.count(mark), mark == ","))
-    csv.field_size_limit(1 << 24)  # a long poem in one cell passes the default of 131,072 characters
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[Row] = []
     header: list[str] = []
-    line = 1
-    try:
-        for cells in reader:
-            start, line = line, reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
-                continue
-            if not header:
-                header = [cell.strip() for cell in cells]
-                _check_header(header, label, start, faults)
-            elif len(cells) != len(header):
-                problem = f"has {len(cells)} cells, the header has {len(header)}"
-                hint = f"a cell that holds '{delimiter}' or a line break must stand in double quotes"
-                faults.append(Fault(label, start, "", problem, hint if not tab else "a cell may not hold a tab"))
-            else:
-                rows.append(Row(start, dict(zip(header, cells, strict=True))))
-    except csv.Error as error:
-        faults.append(Fault(label, line, "", f"is not a valid table: {error}", "check the double quotes from here on"))
+    named: list[int] = []
+    found = read_cells(path, label, faults, sheet)
+    wide = any(len(_filled(cells)) > 1 for _, cells in found.rows)
+    filled = {place for _, cells in found.rows for place in _filled(cells)}
+    for line, cells in found.rows:
+        if not _filled(cells) or (not header and wide and len(_filled(cells)) == 1):
+            continue  # blank, or the title of a table above its header
+        if not header:
+            header = [cell.strip() for cell in cells]
+            named = [place for place, name in enumerate(header) if name or place in filled]
+            _check_header([header[place] for place in named], label, line, faults)
+            continue
+        if len(cells) > len(header) and not any(cell.strip() for cell in cells[len(header) :]):
+            cells = cells[: len(header)]
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} cells, the header has {len(header)}"
+            faults.append(Fault(label, line, "", problem, found.hint))
+        else:
+            rows.append(Row(line, {header[place]: cells[place] for place in named}))
     if not header and len(faults) == before:
         faults.append(Fault(label, 1, "", "is empty", "expected a header row with the names of the columns"))
     return rows
+
+
+def _filled(cells: list[str]) -> list[int]:
+    return [place for place, cell in enumerate(cells) if cell.strip()]
 
 
 def _check_header(header: list[str], label: str, line: int, faults: list[Fault]) -> None:
@@ -288,14 +228,18 @@ def _check_header(header: list[str], label: str, line: int, faults: list[Fault])
         faults.append(Fault(label, line, "", "a column has no name", "name it, or take it out"))
 
 
-def read_rows(path: Path, label: str, faults: list[Fault]) -> list[Row]:
-    """The rows of a ``.csv`` or ``.tsv`` table, or of JSON Lines (any other suffix)."""
-    return (read_delimited if is_delimited(path) else read_json_lines)(path, label, faults)
+def read_rows(path: Path, label: str, faults: list[Fault], sheet: str | None = None) -> list[Row]:
+    """The rows of a table (by its suffix, see ``is_delimited``), or of JSON Lines (any other suffix)."""
+    if is_delimited(path):
+        return read_delimited(path, label, faults, sheet)
+    if sheet is not None:
+        faults.append(Fault(label, 0, "sheet", "is no workbook, and has no sheets", "take `sheet` out"))
+    return read_json_lines(path, label, faults)
 
 
 def is_delimited(path: Path) -> bool:
-    """Whether the file is a table by its suffix."""
-    return path.suffix.lower() in (".csv", ".tsv")
+    """Whether the file is a table by its suffix: a spreadsheet, or saved from one."""
+    return path.suffix.lower() in (".csv", ".tsv", ".xlsx", ".xlsm")
 
 
 def rename(rows: list[Row], columns: Mapping[str, str], label: str, faults: list[Fault]) -> list[Row]:

@@ -122,6 +122,10 @@ def run(args: argparse.Namespace) -> None:
         if "graded" in spec:
             given = spec["graded"]
             print(f"query set {name}: graded from {given['of']} by {given.get('judge', given.get('sheet'))} likewise")
+    noted = {name: one.notes for name, one in [*corpora.items(), *query_sets.items()] if one is not None}
+    for name, notes in noted.items():
+        for note in notes:
+            print(f"{name}: {note}")
     for corpus in filter(None, corpora.values()):
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")

@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> None:
         "n_without_language": corpus.poems["language"].null_count(),
         "n_classes": duplicates["class_id"].n_unique(),
         "n_duplicates": len(repeated) - repeated["class_id"].n_unique(),
+        "notes": corpus.notes,
         "warnings": corpus.warnings,
     }
     write_table(corpus.poems, args.poems, POEMS)
@@ -41,3 +42,5 @@ def run(args: argparse.Namespace) -> None:
     write_table(duplicates, args.duplicates, DUPLICATES)
     write_text(args.audit, json.dumps(audit, indent=1, ensure_ascii=False) + "\n")
     print(f"{args.name}: {audit['n_poems']} poems, {audit['n_verses']} verses, {audit['n_duplicates']} duplicates")
+    for note in corpus.notes:
+        print(note)

@@ -22,3 +22,5 @@ def run(args: argparse.Namespace) -> None:
     write_table(loaded.qrels, args.qrels, QRELS)
     write_table(loaded.attributes, args.attributes, QUERY_ATTRIBUTES)
     print(f"{args.name}: {len(loaded.queries)} queries, {len(loaded.qrels)} judgements")
+    for note in loaded.notes:
+        print(note)

@@ -16,7 +16,7 @@ from verseir.corpora import layout
 from verseir.corpora.attributes import absent_columns, attributes_of
 from verseir.corpora.fields import VerseSplitter, new_record
 from verseir.corpora.hub import source_file
-from verseir.corpora.model import PartlyRead, Record
+from verseir.corpora.model import Noted, PartlyRead, Record
 from verseir.faults import Fault
 from verseir.rows import Row, json_type, read_json_lines, rename
 
@@ -58,7 +58,7 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
     splitter.split(faults)
     if faults:
         raise PartlyRead(faults, read_records, known_ids)
-    return read_records
+    return Noted(read_records, [f"{label}: {note}" for note in splitter.told], splitter.of_file())
 
 
 class _Shapes:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from verseir.corpora.model import Verse
 
-#: Marks between hemistichs, by the name that a spec may use, in the order in which they are tried.
+#: Marks between hemistichs, or between verses in one line, by the name that a spec may use. Where two marks part a
+#: file alike, the first is taken.
 SEPARATORS: dict[str, re.Pattern[str]] = {
     "***": re.compile(r"\s*\*{2,}\s*"),
+    "*": re.compile(r"\s*\*+\s*"),
     "//": re.compile(r"\s*//+\s*"),
+    "/": re.compile(r"\s*(?<!/)/(?!/)\s*"),
+    "|": re.compile(r"\s*\|+\s*"),
+    "=": re.compile(r"\s*=+\s*"),
+    "#": re.compile(r"\s*#+\s*"),
     "...": re.compile(r"\s*(?:\.{3,}|…+)\s*"),
-    "tab": re.compile(r"\s*\t\s*"),
-    "spaces": re.compile(r"[^\S\t]{2,}"),
+    "tab": re.compile(r"[^\S\n]*\t\s*"),
+    "spaces": re.compile(r"[^\S\t\n]{2,}"),
+    " - ": re.compile(r"\s+[-–—]+\s+"),
+    "line": re.compile(r"\s*\n\s*"),
+}
+#: What stands in a text wherever the mark of this name does: told at a glance, before its pattern is tried.
+_HINTS = {
+    "***": ("**",),
+    "...": ("...", "…"),
+    "tab": ("\t",),
+    " - ": ("-", "–", "—"),
+    "line": ("\n",),
 }
 
 
@@ -22,25 +38,24 @@ def separator_pattern(name: str) -> re.Pattern[str]:
     return SEPARATORS.get(name) or re.compile(rf"\s*{re.escape(name)}\s*")
 
 
+def may_hold(text: str, name: str) -> bool:
+    """Whether ``text`` may hold the separator ``name`` of ``SEPARATORS``."""
+    return name == "spaces" or any(sign in text for sign in _HINTS.get(name, (name,)))
+
+
 def split_verse(verse: str, separator: re.Pattern[str] | None) -> list[str]:
     """The hemistichs of a verse; without a separator the verse is one."""
     verse = verse.strip()
     return [part for part in separator.split(verse) if part] if separator else [verse]
 
 
-def find_separator(verses: Iterable[str]) -> re.Pattern[str] | None:
-    """The separator that cuts most verses into exactly two, if it does so for at least half of them; else None.
-
-    A reader sees at once which mark a page uses, and that an ellipsis in one verse is no mark. So do we, by the whole
-    file.
-    """
-    verses = list(verses)
-    best, most = None, 0
-    for pattern in SEPARATORS.values():
-        in_two = sum(bool(pattern.search(verse)) and len(split_verse(verse, pattern)) == 2 for verse in verses)
-        if in_two > most:
-            best, most = pattern, in_two
-    return best if most and 2 * most >= len(verses) else None
+def split_at_gap(verse: str) -> list[str]:
+    """The hemistichs of a verse that several spaces part, cut at the widest of its gaps; none where two are as wide."""
+    verse = verse.strip()
+    gaps = sorted(SEPARATORS["spaces"].finditer(verse), key=lambda gap: len(gap[0]), reverse=True)
+    if not gaps or (len(gaps) > 1 and len(gaps[0][0]) == len(gaps[1][0])):
+        return []
+    return [verse[: gaps[0].start()], verse[gaps[0].end() :]]
 
 
 def split_poem(text: str, separator: str | None) -> list[str]:
@@ -50,6 +65,17 @@ def split_poem(text: str, separator: str | None) -> list[str]:
     """
     parts = text.split(separator) if separator else text.split("\n")
     return [part for part in parts if any(map(str.isalnum, part))]
+
+
+def stanzas(text: str) -> list[list[str]]:
+    """The lines of a poem, those between two breaks together."""
+    found: list[list[str]] = [[]]
+    for line in text.split("\n"):
+        if any(map(str.isalnum, line)):
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    return [lines for lines in found if lines]
 
 
 def pair(hemistichs: Sequence[str | None]) -> Verse:

@@ -15,6 +15,7 @@ from verseir.corpora.hub import unpinned
 from verseir.corpora.model import (
     Adapter,
     Corpus,
+    Noted,
     PartlyRead,
     Record,
     attributes_frame,
@@ -63,6 +64,9 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
         records, faults, readable = [], error.faults, False
     faults = [*faults, *check_records(records)]
     warnings = _unpinned(spec, base)
+    notes: tuple[str, ...] = ()
+    if isinstance(records, Noted):
+        notes, warnings = records.notes, [*warnings, *records.warnings]
     if "attributes" in spec and spec["adapter"] not in WITH_COLUMNS:
         problem = f"the adapter {spec['adapter']} reads no columns that could be named"
         faults.append(Fault(f"corpus '{name}'", 0, "attributes", problem, "take it out"))
@@ -82,7 +86,7 @@ def load_corpus(name: str, spec: dict[str, Any], base: Path) -> Corpus:
     warnings += unknown_names(poems["meter"], poems["era"])
     if spec["adapter"] == "poetrymteb":
         warnings += poetrymteb.count_differences(spec, base, records)
-    return Corpus(name, poems, _explanations(records, poems), tuple(warnings), _attributes(records, poems))
+    return Corpus(name, poems, _explanations(records, poems), tuple(warnings), _attributes(records, poems), notes)
 
 
 def _unpinned(spec: dict[str, Any], base: Path) -> list[str]:

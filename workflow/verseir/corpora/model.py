@@ -42,13 +42,24 @@ class Record:
     line: int = 0
 
 
+class Noted(list[Record]):
+    """The poems of a file with what people are to know of how it was read.
+
+    ``notes`` tell what was decided where the file left it open, ``warnings`` what may be wrong with it.
+    """
+
+    def __init__(self, records: Iterable[Record], notes: Iterable[str] = (), warnings: Iterable[str] = ()):
+        super().__init__(records)
+        self.notes, self.warnings = tuple(notes), tuple(warnings)
+
+
 #: The fields of a record that a row gives as plain text.
 TEXT_FIELDS = ("title", "poet", "era", "meter", "genre", "language", "source")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A loaded, validated corpus: POEMS, EXPLANATIONS and ATTRIBUTES frames; ``warnings`` are for the log.
+    """A loaded, validated corpus: POEMS, EXPLANATIONS and ATTRIBUTES frames; ``notes``, ``warnings`` are for the log.
 
     Each frame is in the order of ``poem_id`` (bytewise).
     """
@@ -58,6 +69,7 @@ class Corpus:
     explanations: pl.DataFrame
     warnings: tuple[str, ...] = ()
     attributes: pl.DataFrame = field(default_factory=lambda: attributes_frame([]))
+    notes: tuple[str, ...] = ()
 
 
 #: ``read(spec, base)``: the spec of a corpus and the folder that its relative paths start from. An adapter that finds

@@ -1,11 +1,11 @@
-"""Adapter ``csv``: a spreadsheet saved as CSV or TSV, with a header.
+"""Adapter ``csv``: a spreadsheet: a workbook (XLSX), CSV or TSV, with a header.
 
-Either a row is a poem, its verses in the cell ``verses``, one a line (or parted by the spec's ``verse_separator``); or
-a row is a verse, in the cell ``verse`` or the cells ``first`` and ``second``, with the poem's id and fields repeated
-on each of its rows (a field may be left blank after the first). Rows of verses are in the order of the file, or of
-``verse_index`` where there is such a column. Hemistichs in one cell are parted by a mark (see ``layout``). A column
-``explanation:NAME`` in a table of verses holds the explanations of source NAME. The columns that the spec names in
-``attributes`` are kept as they are; others are passed over.
+Either a row is a poem, all its verses in the cell ``verses``; or a row is a verse, in the cell ``verse`` or the cells
+``first`` and ``second``, with the poem's id and fields on its first row at least. Rows of verses are in the order of
+the file, or of ``verse_index`` where there is such a column. Usual names of columns, in English and Arabic, are read as
+ours (see ``columns``). What parts verses and hemistichs in one cell is told from the whole column (see ``marks``). A
+column ``explanation:NAME`` holds the explanations of source NAME. The columns that the spec names in ``attributes`` are
+kept as they are; others are passed over. What was decided is told in the ``notes`` of what is read.
 """
 
 from __future__ import annotations
@@ -15,55 +15,133 @@ from typing import Any
 
 from verseir.corpora import layout
 from verseir.corpora.attributes import absent_columns, attributes_of
+from verseir.corpora.columns import take_columns, told_columns
 from verseir.corpora.fields import VerseSplitter, new_record
 from verseir.corpora.hub import source_file
-from verseir.corpora.model import TEXT_FIELDS, PartlyRead, Record
-from verseir.faults import Fault
+from verseir.corpora.model import TEXT_FIELDS, Noted, PartlyRead, Record
+from verseir.faults import Fault, shown
+from verseir.formats import count
 from verseir.rows import Row, read_delimited, rename, whole_number
 
 _EXPLANATION = "explanation:"
 
 
 def read(spec: dict[str, Any], base: Path) -> list[Record]:
-    """The poems of a CSV or TSV file. Raises PartlyRead with every fault of the file."""
+    """The poems of a spreadsheet. Raises PartlyRead with every fault of the file."""
     path, label = source_file(spec, base)
     faults: list[Fault] = []
-    rows = rename(read_delimited(path, label, faults), spec.get("columns") or {}, label, faults)
-    columns = set(rows[0].values) if rows else set()
-    layouts = [name for name in ("verses", "verse", "first") if name in columns]
-    missing = [Fault(label, 1, "poem_id", "there is no such column", "columns: {poem_id: its name in the file}")]
-    faults += missing if rows and "poem_id" not in columns else []
-    if rows and len(layouts) != 1:
-        problem = f"has the columns {' and '.join(layouts)}" if layouts else "has no column of verses"
-        hint = "name one: 'verses' (a row is a poem), 'verse', or 'first' and 'second' (a row is a verse)"
-        faults.append(Fault(label, 1, "verses", problem, hint))
-    if not rows or len(layouts) != 1 or "poem_id" not in columns:
+    notes: list[str] = []
+    rows = rename(read_delimited(path, label, faults, spec.get("sheet")), spec.get("columns") or {}, label, faults)
+    if not rows:
         if not faults:
             faults.append(Fault(label, 1, "", "has no rows below the header", "one row for each poem or verse"))
-        raise PartlyRead(faults, [])
+        raise PartlyRead(faults, [], complete=False)
     faults += absent_columns(rows, spec.get("attributes") or [], label)
-    reader = _read_poems if layouts == ["verses"] else _read_verses
-    records = reader(rows, spec, label, faults)
+    header = list(rows[0].values)
+    cells = {name: [row.values[name] for row in rows] for name in header}
+    taken = take_columns(header, spec.get("attributes") or [], cells)
+    rows = [
+        Row(row.line, row.values | {ours: row.values[name] for ours, name in taken.columns.items()}) for row in rows
+    ]
+    if taken.problem:
+        hint = (
+            "say which: columns: {verses: its name}, where a row is a poem; {verse: its name}, or {first: ..., second:"
+        )
+        hint += f" ...}}, where a row is a verse. The file has: {shown(', '.join(header))}"
+        faults.append(Fault(label, 1, "verses", taken.problem, hint))
+        raise PartlyRead(faults, [], complete=False)
+    notes += filter(None, [told_columns(taken)])
+    rows = _with_ids(rows, taken.shape, label, notes, faults)
+    if "poem_id" not in rows[0].values:
+        raise PartlyRead(faults, [], complete=False)
+    if taken.shape != "verses" and "poem_id" in taken.columns:
+        faults += _numbered_rows(rows, taken.columns["poem_id"], label)
+    splitter = VerseSplitter(spec, label)
+    reader = _read_poems if taken.shape == "verses" else _read_verses
+    records = reader(rows, spec, label, splitter, faults)
+    splitter.split(faults)
+    if taken.shape == "verses":
+        notes += _explain(records, rows, label)
     if faults:
         faulty = {(fault.file, fault.line) for fault in faults}
-        good = [record for record in records if (record.file, record.line) not in faulty]
+        good = [record for record in records if (record.file, record.line) not in faulty and record.verses]
         raise PartlyRead(faults, good, (record.poem_id for record in records))
-    return records
+    return Noted(records, [f"{label}: {note}" for note in (*notes, *splitter.told)], splitter.of_file())
 
 
-def _read_poems(rows: list[Row], spec: dict[str, Any], label: str, faults: list[Fault]) -> list[Record]:
-    splitter = VerseSplitter(spec, label)
+def _with_ids(rows: list[Row], shape: str, label: str, notes: list[str], faults: list[Fault]) -> list[Row]:
+    """Rows whose poems have ids: numbered where a row is a poem; filled down where a row is a verse."""
+    if "poem_id" not in rows[0].values:
+        if shape == "verses":
+            notes.append("there is no column of ids: poems are numbered from the top, poem-1, poem-2, ...")
+            return [Row(row.line, row.values | {"poem_id": f"poem-{at}"}) for at, row in enumerate(rows, 1)]
+        hint = "add one that says which poem a verse belongs to; if it has another name: columns: {poem_id: name}"
+        faults.append(Fault(label, 1, "poem_id", "there is no such column, and a row is a verse", hint))
+        return rows
+    rows = [Row(row.line, row.values | {"poem_id": row.values["poem_id"].strip()}) for row in rows]
+    if shape == "verses":
+        return rows
+    filled, last, n = [], "", 0
+    for row in rows:
+        n += bool(last and not row.values["poem_id"])
+        last = row.values["poem_id"] or last
+        filled.append(Row(row.line, row.values | {"poem_id": last}))
+    if n:
+        notes.append(f"{count(n, 'row')} without an id: each belongs to the poem above it")
+    return filled
+
+
+def _numbered_rows(rows: list[Row], column: str, label: str) -> list[Fault]:
+    """A fault where what was taken for the id of poems numbers the rows, so that each verse would be a poem."""
+    if len(rows) < 3 or len({row.values["poem_id"] for row in rows}) < len(rows):
+        return []
+    problem = f"'{column}' is another on every row, so that each verse would be a poem of its own"
+    hint = f"name the column that says which poem a verse belongs to, columns: {{poem_id: name}}; '{column}' may be it"
+    return [Fault(label, 1, "poem_id", problem, hint)]
+
+
+def _read_poems(
+    rows: list[Row], spec: dict[str, Any], label: str, splitter: VerseSplitter, faults: list[Fault]
+) -> list[Record]:
     records = []
     for row in rows:
         if record := new_record(row, label, faults):
             record.attributes = attributes_of(row, spec.get("attributes") or [], label, faults)
-            splitter.add(record, layout.split_poem(row.values["verses"], spec.get("verse_separator")))
+            splitter.add_poem(record, row.values["verses"])
             records.append(record)
-    splitter.split(faults)
     return records
 
 
-def _read_verses(rows: list[Row], spec: dict[str, Any], label: str, faults: list[Fault]) -> list[Record]:
+def _explain(records: list[Record], rows: list[Row], label: str) -> list[str]:
+    """Give poems of one row each their explanations, and tell how.
+
+    Where every cell of a column has as many lines as its poem has verses, each explains its verse; else a cell explains
+    the whole poem, and is kept with its first verse.
+    """
+    cells_of = {row.line: row.values for row in rows}
+    told = []
+    for column in (name for name in rows[0].values if name.startswith(_EXPLANATION)):
+        source = column.removeprefix(_EXPLANATION)
+        texts = {record.poem_id: cells_of[record.line][column].strip() for record in records}
+        by_verse = all(
+            len(_lines(texts[record.poem_id])) == len(record.verses) for record in records if texts[record.poem_id]
+        )
+        for record in records:
+            text = texts[record.poem_id]
+            lines = _lines(text) if by_verse else [text] if text else []
+            record.explanations[source] = dict(enumerate(lines))
+        if any(texts.values()) and not by_verse:
+            told.append(f"explanations '{source}' are of whole poems, and are kept with their first verse")
+    return told
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _read_verses(
+    rows: list[Row], spec: dict[str, Any], label: str, splitter: VerseSplitter, faults: list[Fault]
+) -> list[Record]:
     poems: dict[str, list[Row]] = {}
     records: list[Record] = []
     for row in rows:
@@ -72,10 +150,11 @@ def _read_verses(rows: list[Row], spec: dict[str, Any], label: str, faults: list
         if record.poem_id not in poems:
             records.append(record)
         poems.setdefault(record.poem_id, []).append(row)
-    splitter = VerseSplitter(spec, label)
     for record in records:
         verses = _in_order(poems[record.poem_id], label, faults)
         _fill_fields(record, verses, label, faults)
+        if len(verses) > 1 and not _has_verse(verses[0]):
+            verses = verses[1:]  # a row of its own for what is known of the poem
         for name in spec.get("attributes") or []:
             if value := _value(verses, name, label, faults):
                 record.attributes[name] = value
@@ -87,8 +166,11 @@ def _read_verses(rows: list[Row], spec: dict[str, Any], label: str, faults: list
             if column.startswith(_EXPLANATION):
                 texts = {i: row.values[column].strip() for i, row in enumerate(verses)}
                 record.explanations[column.removeprefix(_EXPLANATION)] = {i: text for i, text in texts.items() if text}
-    splitter.split(faults)
     return records
+
+
+def _has_verse(row: Row) -> bool:
+    return any(row.values.get(name, "").strip() for name in ("verse", "first", "second"))
 
 
 def _in_order(rows: list[Row], label: str, faults: list[Fault]) -> list[Row]:

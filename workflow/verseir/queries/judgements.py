@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from verseir.faults import Fault, first_few
-from verseir.rows import Row, json_type, read_delimited, read_json_lines, read_utf8
+from verseir.rows import Row, is_delimited, json_type, read_rows, read_utf8
 
 #: Grades are few; what is larger is another column. A query set may say that its own are fewer: ``max_grade``.
 LARGEST = 1000
@@ -38,7 +38,8 @@ class Judgements(NamedTuple):
 def relevant_of(query_id: str, row: Row, label: str, faults: list[Fault], largest: int = LARGEST) -> Judgements:
     """The judgements in the field ``relevant`` of a query: one poem_id, a list of them, or {poem_id: grade}.
 
-    In a table the cell holds ids parted by blanks. Poems without a grade have grade 1. Grades go to ``largest``.
+    A table gives pairs of an id and a grade (see ``sheet``). Poems without a grade have grade 1. Grades go to
+    ``largest``.
     """
     value = row.values.get("relevant")
     if value is None:
@@ -46,7 +47,7 @@ def relevant_of(query_id: str, row: Row, label: str, faults: list[Fault], larges
     if isinstance(value, str):
         pairs = [(poem_id, 1) for poem_id in value.split()]
     elif isinstance(value, list):
-        pairs = [(poem_id, 1) for poem_id in value]
+        pairs = [given if isinstance(given, tuple) else (given, 1) for given in value]
     elif isinstance(value, dict):
         pairs = list(value.items())
     else:
@@ -68,17 +69,16 @@ def read_qrels(
 ) -> Judgements:
     """The judgements in a file.
 
-    ``.csv``, ``.tsv`` and ``.jsonl`` have columns ``query_id``, ``poem_id``, ``grade``; any other file is in the
-    format of TREC: query_id, iteration, poem_id, grade (or without the iteration) parted by blanks, and no header.
-    Rows of unknown queries are faults, or passed over when ``all_rows`` is False. Grades go to ``largest``.
+    Tables (``.csv``, ``.tsv``, ``.xlsx``) and ``.jsonl`` have columns ``query_id``, ``poem_id``, ``grade``; any other
+    file is in the format of TREC: query_id, iteration, poem_id, grade (or without the iteration) parted by blanks, and
+    no header. Rows of unknown queries are faults, or passed over when ``all_rows`` is False. Grades go to ``largest``.
     """
     before = len(faults)
     # A query without an id, or in a line that cannot be read, may be the one that a row names.
     unnamed = any(fault.field in ("", "query_id") for fault in faults)
     strange: list[Fault] = []
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".tsv", ".jsonl"):
-        rows = (read_json_lines if suffix == ".jsonl" else read_delimited)(path, label, faults)
+    if is_delimited(path) or path.suffix.lower() == ".jsonl":
+        rows = read_rows(path, label, faults)
     else:
         rows = _trec_rows(path, label, faults)
     judgements, complete = [], len(faults) == before

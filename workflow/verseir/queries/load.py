@@ -15,7 +15,8 @@ from verseir.corpora.checks import id_problem
 from verseir.faults import Fault, InputFaults, UserError, closest, first_few
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import LARGEST, Judgement, read_qrels, relevant_of
-from verseir.rows import FORBIDDEN, Row, first_forbidden, json_type, read_rows, rename
+from verseir.queries.sheet import query_rows
+from verseir.rows import FORBIDDEN, Row, first_forbidden, is_delimited, json_type, read_rows, rename
 from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES
 
 #: How the judgements of a set come about. Only queries that are judged later may have no relevant poem.
@@ -45,6 +46,8 @@ class QuerySet:
     judgement_places: Mapping[tuple[str, str], tuple[str, int]] = field(default_factory=dict, repr=False)
     #: QUERY_ATTRIBUTES.
     attributes: pl.DataFrame = field(default_factory=query_attributes, repr=False)
+    #: How the file was read, where it left that open.
+    notes: tuple[str, ...] = ()
 
 
 class PartlyLoaded(InputFaults):
@@ -62,10 +65,10 @@ class PartlyLoaded(InputFaults):
 def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     """The query set that ``spec`` describes; relative paths in it start from ``base``.
 
-    The file (JSON Lines, CSV or TSV) has rows ``query_id``, ``text`` and perhaps ``register`` (else that of the spec),
-    ``span``, ``edit``, ``source_query_id``, ``cluster`` (queries that share one are not independent) and ``relevant``:
-    one poem_id, a list of them, or {poem_id: grade}; in a table, ids parted by blanks. Or the judgements are in the
-    file ``qrels`` (see ``judgements``). Other fields are passed over, but for those that ``attributes`` names.
+    The file (JSON Lines, or a table: see ``sheet``) has rows ``query_id``, ``text`` and perhaps ``register`` (else that
+    of the spec), ``span``, ``edit``, ``source_query_id``, ``cluster`` (queries that share one are not independent) and
+    ``relevant``: one poem_id, a list of them, or {poem_id: grade}. Or the judgements are in the file ``qrels`` (see
+    ``judgements``). Other fields are passed over, but for those that ``attributes`` names.
     ``columns`` renames fields (ours to the file's); ``filter`` {field: value} takes only the rows that have these
     values; ``binary`` makes every grade above 0 a 1.
 
@@ -77,7 +80,10 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     base = Path(base)
     label = str(spec["path"])
     faults: list[Fault] = []
-    rows = rename(read_rows(base / label, label, faults), spec.get("columns") or {}, label, faults)
+    rows = rename(read_rows(base / label, label, faults, spec.get("sheet")), spec.get("columns") or {}, label, faults)
+    notes: list[str] = []
+    if is_delimited(Path(label)):
+        rows = query_rows(rows, spec, label, faults, notes)
     rows = _filtered(rows, spec.get("filter") or {}, label, faults)
     kept = spec.get("attributes") or []
     faults += absent_columns(rows, kept, label)
@@ -136,6 +142,7 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
         places,
         {(j.query_id, j.poem_id): (j.file, j.line) for j in judgements},
         query_attributes(attributes),
+        tuple(f"{label}: {note}" for note in notes),
     )
     if faults:
         raise PartlyLoaded(faults, loaded if complete and rows else None)
@@ -231,7 +238,7 @@ def cross_check(
     faults = []
     for corpus in sorted(poem_ids_by_corpus):
         known, strange = set(poem_ids_by_corpus[corpus]), []
-        for query_id, poem_id in query_set.qrels.select("query_id", "poem_id").iter_rows():
+        for query_id, poem_id, grade in query_set.qrels.select("query_id", "poem_id", "grade").iter_rows():
             if poem_id not in known:
                 file, line = query_set.judgement_places[query_id, poem_id]
                 hint = (
@@ -239,6 +246,8 @@ def cross_check(
                     if len(known) <= 1000
                     else "check the id, and whether sampling left the poem out"
                 )
+                if (whole := f"{poem_id}:{grade}") in known:
+                    hint = f"what stands behind the last colon is read as a grade: write '{whole}:1'"
                 problem = f"judged poem '{poem_id}' of query '{query_id}' is not in corpus '{corpus}'"
                 strange.append(Fault(file, line, "relevant", problem, hint, corpus in faulty))
         faults += first_few(strange)

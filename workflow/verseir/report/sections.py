@@ -322,12 +322,13 @@ def tuned_rows(
 
 
 def audit_rows(audits: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Poems, verses and duplicates of each corpus, with the warnings of its audit."""
+    """Poems, verses and duplicates of each corpus, with the notes and warnings of its audit."""
     rows = []
     for audit in sorted(audits, key=lambda audit: audit["corpus"]):
         names = ("n_poems", "n_verses", "n_classes", "n_duplicates")
         cells = {
             name: Cell(f"{audit[name]:,}", audit[name]) if name in audit else Cell("not counted") for name in names
         }
-        rows.append({"corpus": audit["corpus"], "warnings": list(audit.get("warnings", [])), **cells})
+        said = {name: list(audit.get(name, [])) for name in ("notes", "warnings")}
+        rows.append({"corpus": audit["corpus"], **said, **cells})
     return rows
