@@ -1,10 +1,14 @@
 """The page: whole, self-contained, escaped, and sensible for odd studies."""
 
+import base64
+import hashlib
+import html
 import json
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from itertools import pairwise
 from urllib.parse import unquote
 
 import pytest
@@ -51,7 +55,7 @@ class Page(HTMLParser):
         return " ".join("".join(self.text).split())
 
 
-def page_of(results, spec=None, systems=SYSTEMS):
+def page_of(results, spec=None, systems=SYSTEMS, *more):
     """Write manifest, figure and report as the workflow does; return the markup and what a parser sees."""
     spec = spec or study()
     encodings = sorted(map(str, (results / "encodings").rglob("*.json")))
@@ -84,7 +88,8 @@ def page_of(results, spec=None, systems=SYSTEMS):
         == 0
     )
     output = results / "report" / "index.html"
-    assert main(["write_report", "--results", str(results), "--template", str(TEMPLATE), "--output", str(output)]) == 0
+    options = ["--results", str(results), "--template", str(TEMPLATE), *map(str, more)]
+    assert main(["write_report", *options, "--output", str(output)]) == 0
     markup = output.read_text(encoding="utf-8")
     return markup, Page(markup)
 
@@ -172,6 +177,34 @@ def test_page_says_what_was_found(usual):
     assert "snakemake --cores 2 results/small/tables/contrasts.csv --configfile results/small/config.yaml" in page.words
     for method in ("McNemar (1947)", "Tango (1998)", "Holm (1979)", "seed 7"):
         assert method in page.words
+
+
+def test_warnings_stand_in_one_place_with_links(usual):
+    _, markup, _ = usual
+    place = markup[markup.index('<section id="warnings"') : markup.index('<section id="details"')]
+    told = re.findall(r'<div class="(serious|fine)"><dt><a href="#(\w+)">([^<]+)</a>', place)
+    assert told == [
+        ("serious", "encoders", "Cut texts"),
+        ("serious", "ties", "Ties"),
+        ("serious", "corpora", "Duplicates"),
+    ]
+    assert "25.0% of document texts are cut" in place
+    assert "In 3 of 3 ranked lists another order of tied texts would move the main measure by 0.01 or more" in place
+    assert "Texts that repeat another: 1 of 40 in poems." in place
+    assert markup.index('id="findings"') < markup.index('id="warnings"') < markup.index('id="leaderboard"')
+
+
+def test_headings_follow_each_other(usual):
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", usual[1])]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_the_policy_lets_its_own_script_run_alone(usual):
+    _, markup, _ = usual
+    script = re.search(r"(?s)<script>(.*?)</script>", markup)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', markup)[1])
+    assert f"script-src 'sha256-{digest}';" in policy and policy.startswith("default-src 'none';")
 
 
 def test_tables_can_be_read_aloud(usual):

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verseir.arabic.tokens import tokenize
-from verseir.systems.tokenizers import TOKENIZERS, english_words, tokens_of, tokens_of_blocks, words_by_script
+from verseir.systems.tokenizers import (
+    TOKENIZERS,
+    english_words,
+    spans_by_script,
+    tokens_of,
+    tokens_of_blocks,
+    words_by_script,
+)
 from verseir.systems.tokens import Tokens
 
 
@@ -185,3 +192,33 @@ def test_tokens_are_a_sequence_of_the_tokens_of_each_text(texts, data):
         assert taken.trimmed().vocabulary == sorted(set().union(*taken))
     with pytest.raises(IndexError):
         tokens[len(texts)]
+
+
+#: Letters, marks, joiners, blanks, halves of words and presentation forms of many scripts, to be mixed.
+MIXED = st.text(
+    alphabet=st.one_of(
+        st.sampled_from("قَمَرٌـآإ ىة\ufefbﷲ ﻻ\u200d\u200c月光明ﾀﾜｰ\u3099が달१हिन्दी\u093cത്\u200dൻ"),
+        st.sampled_from("\u09a4\u09cd\u200dÉe\u0301ß.،\n\U00020000"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.parametrize("preset", ["raw", "light", "full"])
+@given(text=MIXED)
+def test_spans_are_those_of_the_tokens(preset, text):
+    spans = spans_by_script(text, preset)
+    assert [token for token, _, _ in spans] == words_by_script(text, preset)
+    assert all(0 <= start < end <= len(text) for _, start, end in spans)
+    assert [start for _, start, _ in spans] == sorted(start for _, start, _ in spans)
+
+
+def test_spans_hold_what_is_written():
+    def written(text):
+        return [(token, text[start:end]) for token, start, end in spans_by_script(text, "full")]
+
+    assert written("قَمَرٌ، وَلَيْـل") == [("قمر", "قَمَرٌ"), ("وليل", "وَلَيْـل")]
+    assert written("床前明月, A月") == [("床前", "床前"), ("前明", "前明"), ("明月", "明月"), ("a", "A"), ("月", "月")]
+    assert written("ত্\u200d x") == [("ৎ", "ত্\u200d"), ("x", "x")]
+    assert written("हिन्दी") == [("हिंदी", "हिन्दी")]

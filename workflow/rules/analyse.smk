@@ -52,7 +52,12 @@ rule summarise_overlap:
         proximity=proximity_files(WORDED),
         code=code("summarise_overlap"),
     output:
-        f"{TABLES}/overlap_spectrum.csv",
+        report(
+            f"{TABLES}/overlap_spectrum.csv",
+            caption="../report/overlap_spectrum_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
     log:
         f"{RESULTS}/logs/summarise_overlap.log",
     benchmark:
@@ -82,7 +87,12 @@ rule stratify_quotation:
         wording=overlap_files("wording", KNOWN),
         code=code("stratify_quotation"),
     output:
-        means=f"{TABLES}/quotation.csv",
+        means=report(
+            f"{TABLES}/quotation.csv",
+            caption="../report/quotation_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         slopes=f"{TABLES}/quotation_slopes.csv",
         pairs=f"{TABLES}/quotation_pairs.csv",
     log:
@@ -120,7 +130,12 @@ rule relate_overlap:
         proximity=proximity_files(KNOWN),
         code=code("relate_overlap"),
     output:
-        output=f"{TABLES}/mechanism.csv",
+        output=report(
+            f"{TABLES}/mechanism.csv",
+            caption="../report/mechanism_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         summary=f"{TABLES}/mechanism_summary.csv",
     log:
         f"{RESULTS}/logs/relate_overlap.log",
@@ -157,7 +172,12 @@ rule search_fusions:
         judged=judged([*KNOWN, *THEMATIC]),
         code=code("search_fusions"),
     output:
-        output=f"{TABLES}/fusion.csv",
+        output=report(
+            f"{TABLES}/fusion.csv",
+            caption="../report/fusion_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         contrasts=f"{TABLES}/fusion_contrasts.csv",
         subsets=f"{TABLES}/fusion_subsets.csv",
     log:
@@ -200,7 +220,12 @@ rule fit_mixed_models:
         proximity=proximity_files(KNOWN),
         code=code("fit_mixed_models"),
     output:
-        terms=f"{TABLES}/mixed_model.csv",
+        terms=report(
+            f"{TABLES}/mixed_model.csv",
+            caption="../report/mixed_model_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         tests=f"{TABLES}/mixed_model_tests.csv",
         fits=f"{TABLES}/mixed_model_fit.csv",
         shares=f"{TABLES}/variance_shares.csv",
@@ -233,7 +258,12 @@ rule relate_protocols:
         judged=[f"{RESULTS}/judged_per_query.parquet"] if study.judging else [],
         code=code("relate_protocols"),
     output:
-        output=f"{TABLES}/dissociation.csv",
+        output=report(
+            f"{TABLES}/dissociation.csv",
+            caption="../report/dissociation_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         moves=f"{TABLES}/rank_moves.csv",
     log:
         f"{RESULTS}/logs/relate_protocols.log",
@@ -268,7 +298,12 @@ rule measure_augmentation:
         wording=overlap_files("wording", [*KNOWN, *THEMATIC]),
         code=code("measure_augmentation"),
     output:
-        effects=f"{TABLES}/augmentation.csv",
+        effects=report(
+            f"{TABLES}/augmentation.csv",
+            caption="../report/augmentation_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         by_quotation=f"{TABLES}/augmentation_by_quotation.csv",
     log:
         f"{RESULTS}/logs/measure_augmentation.log",
@@ -305,7 +340,12 @@ rule compare_edits:
         rejects=expand(f"{RESULTS}/queries/{{query_set}}.rejects.csv", query_set=edited_query_sets),
         code=code("compare_edits"),
     output:
-        edits=f"{TABLES}/edits.csv",
+        edits=report(
+            f"{TABLES}/edits.csv",
+            caption="../report/edits_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
         lengths=f"{TABLES}/edit_lengths.csv",
     log:
         f"{RESULTS}/logs/compare_edits.log",
@@ -341,7 +381,12 @@ rule state_equivalence:
         wording=overlap_files("wording", WORDED),
         code=code("state_equivalence"),
     output:
-        f"{TABLES}/equivalence.csv",
+        report(
+            f"{TABLES}/equivalence.csv",
+            caption="../report/equivalence_table.rst",
+            category="Tables",
+            subcategory="Systems",
+        ),
     log:
         f"{RESULTS}/logs/state_equivalence.log",
     benchmark:
@@ -424,7 +469,12 @@ rule ablate_normalisation:
         chunks=kept_chunks(study.ablation_cross),
         code=code("ablate_normalisation"),
     output:
-        f"{TABLES}/normalisation.csv",
+        report(
+            f"{TABLES}/normalisation.csv",
+            caption="../report/normalisation_table.rst",
+            category="Tables",
+            subcategory="What results depend on",
+        ),
     log:
         f"{RESULTS}/logs/ablate_normalisation.log",
     benchmark:

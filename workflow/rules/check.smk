@@ -112,7 +112,12 @@ rule fold_duplicates:
         chunks=kept_chunks(of_query_sets(study.cross, KNOWN)),
         code=code("fold_duplicates"),
     output:
-        f"{TABLES}/duplicate_folding.csv",
+        report(
+            f"{TABLES}/duplicate_folding.csv",
+            caption="../report/duplicate_folding_table.rst",
+            category="Tables",
+            subcategory="Checks and costs",
+        ),
     log:
         f"{RESULTS}/logs/fold_duplicates.log",
     benchmark:

@@ -61,11 +61,13 @@ rule make_leaderboard:
             f"{RESULTS}/tables/leaderboard.csv",
             caption="../report/leaderboard.rst",
             category="Tables",
+            subcategory="Systems",
         ),
         registers=report(
             f"{RESULTS}/tables/registers.csv",
             caption="../report/register_means.rst",
             category="Tables",
+            subcategory="Systems",
         ),
     log:
         f"{RESULTS}/logs/make_leaderboard.log",
@@ -100,6 +102,7 @@ rule compare_systems:
             f"{RESULTS}/tables/contrasts.csv",
             caption="../report/contrasts.rst",
             category="Tables",
+            subcategory="Systems",
         ),
     log:
         f"{RESULTS}/logs/compare_systems.log",
@@ -168,7 +171,12 @@ rule report_ties:
         chunks=kept_chunks(study.cross),
         code=code("report_ties"),
     output:
-        f"{RESULTS}/tables/ties.csv",
+        report(
+            f"{RESULTS}/tables/ties.csv",
+            caption="../report/ties_table.rst",
+            category="Tables",
+            subcategory="Checks and costs",
+        ),
     log:
         f"{RESULTS}/logs/report_ties.log",
     benchmark:
@@ -235,8 +243,18 @@ rule collect_costs:
         encodings=[str(path) for path in encoding_files(WITH_ARMS, f"{RESULTS}/encodings")],
         code=code("collect_costs"),
     output:
-        costs=f"{RESULTS}/tables/costs.csv",
-        encoding=f"{RESULTS}/tables/encoding.csv",
+        costs=report(
+            f"{RESULTS}/tables/costs.csv",
+            caption="../report/costs_table.rst",
+            category="Tables",
+            subcategory="Checks and costs",
+        ),
+        encoding=report(
+            f"{RESULTS}/tables/encoding.csv",
+            caption="../report/encoding_table.rst",
+            category="Tables",
+            subcategory="Checks and costs",
+        ),
     log:
         f"{RESULTS}/logs/collect_costs.log",
     benchmark:

@@ -169,7 +169,12 @@ rule score_systems:
         code=code("score_systems"),
     output:
         per_query=f"{RESULTS}/judged_per_query.parquet",
-        means=f"{TABLES}/thematic_means.csv",
+        means=report(
+            f"{TABLES}/thematic_means.csv",
+            caption="../report/thematic_means_table.rst",
+            category="Tables",
+            subcategory="Judgements",
+        ),
         contrasts=f"{TABLES}/thematic_contrasts.csv",
         coverage=f"{TABLES}/pool_coverage.csv",
         judging=f"{TABLES}/judging.csv",

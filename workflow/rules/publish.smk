@@ -30,7 +30,12 @@ rule count_corrections:
         tables=TESTS,
         code=code("count_corrections"),
     output:
-        counts=f"{TABLES}/multiplicity.csv",
+        counts=report(
+            f"{TABLES}/multiplicity.csv",
+            caption="../report/multiplicity_table.rst",
+            category="Tables",
+            subcategory="Checks and costs",
+        ),
         lost=f"{TABLES}/multiplicity_lost.csv",
         declared=f"{TABLES}/declared_families.csv",
     log:
@@ -87,7 +92,12 @@ rule compare_published:
         ],
         code=code("compare_published"),
     output:
-        f"{TABLES}/published.csv",
+        report(
+            f"{TABLES}/published.csv",
+            caption="../report/published_table.rst",
+            category="Tables",
+            subcategory="Checks and costs",
+        ),
     log:
         f"{RESULTS}/logs/compare_published.log",
     benchmark:

@@ -1,6 +1,8 @@
 # What people and other programs read.
 
 
+from verseir.report.spoken import graded_from
+
 TREC = f"{RESULTS}/trec"
 
 
@@ -104,6 +106,52 @@ rule write_manifest:
         " --analyses {input.analyses:q} --manifest {output.manifest:q} --config {output.config:q} 2>&1 | tee {log:q}"
 
 
+# What is shown query by query: the systems that are compared, and the query sets that stand for themselves or are edited.
+EXPLORED = of_query_sets(
+    study.cross_of(study.shown_systems), [name for name in study.query_sets if name not in graded_from(study.spec)]
+)
+EXPLORED_CORPORA = sorted({run.corpus for run in runs(EXPLORED)})
+
+
+PAGE_PARTS = sorted(
+    path.relative_to(workflow.basedir) for path in Path(workflow.basedir, "workflow/report/page").iterdir()
+)
+
+
+rule collect_examples:
+    """Single queries with what each system shows for them, for the explorer of the report: a sample where they are many."""
+    input:
+        runs=[str(run.path(f"{RESULTS}/runs")) for run in runs(EXPLORED)],
+        judged=judged(EXPLORED["query_sets"]),
+        poems=expand(f"{RESULTS}/corpora/{{corpus}}/poems.parquet", corpus=EXPLORED_CORPORA),
+        explanations=[path for corpus in EXPLORED_CORPORA for path in explanations_of(corpus, study.modes_of(corpus))],
+        code=code("collect_examples"),
+    output:
+        f"{RESULTS}/report/explorer.json",
+    log:
+        f"{RESULTS}/logs/collect_examples.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/collect_examples.tsv"
+    conda:
+        "../../envs/core.yaml"
+    params:
+        results=RESULTS,
+        cross=lambda w: canonical(EXPLORED),
+        modes=lambda w: canonical(MODES),
+        chunks=lambda w: canonical(study.spec["chunks"]),
+        explanations=lambda w: canonical(
+            {corpus: explanations_of(corpus, study.modes_of(corpus)) for corpus in EXPLORED_CORPORA}
+        ),
+        tokens=study.analyses["tokens"],
+        base_mode=study.analyses["base_mode"],
+    message:
+        "Collecting queries with what each system shows for them"
+    shell:
+        "python -m verseir collect_examples --results {params.results:q} --cross {params.cross:q} --modes {params.modes:q}"
+        " --chunks {params.chunks:q} --explanations {params.explanations:q} --tokens {params.tokens}"
+        " --base-mode {params.base_mode:q} --output {output:q} 2>&1 | tee {log:q}"
+
+
 rule write_report:
     """The whole study in one page that opens from disk without a network."""
     input:
@@ -122,8 +170,10 @@ rule write_report:
         per_query=rules.evaluate_runs.output,
         queries=ALL_QUERIES,
         qrels=ALL_QRELS,
+        examples=rules.collect_examples.output,
         code=code("write_report"),
         template=project_file("workflow/report/page.html"),
+        parts=[project_file(path) for path in PAGE_PARTS],
     output:
         f"{RESULTS}/report/index.html",
     log:
@@ -138,5 +188,6 @@ rule write_report:
         "Writing the report"
     shell:
         "python -m verseir write_report --results {params.results:q} --template {input.template:q}"
-        " --tuning {input.tuning:q} --per-query {input.per_query:q} --queries {input.queries:q} --output {output:q}"
+        " --tuning {input.tuning:q} --per-query {input.per_query:q} --queries {input.queries:q}"
+        " --examples {input.examples:q} --output {output:q}"
         " 2>&1 | tee {log:q}"

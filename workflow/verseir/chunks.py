@@ -23,6 +23,11 @@ def windows(n_verses: int, size: int, stride: int) -> list[tuple[int, int]]:
     return [(first, size) for first in firsts]
 
 
+def chunk_name(poem_id: str, first: int) -> str:
+    """The ``chunk_id`` of the window of a poem that starts with this verse."""
+    return f"{poem_id}#{first}"
+
+
 def make_chunks(
     poems: pl.DataFrame, explanations: pl.DataFrame, fields: list[str], size: int = 3, stride: int = 1
 ) -> pl.DataFrame:
@@ -72,5 +77,5 @@ def _chunks(poems: pl.DataFrame, explanations: pl.DataFrame, fields: list[str], 
                     known = explained.get((field.partition(":")[2], poem_id), {})
                     parts += [known.get(verse, "") for verse in range(first, first + count)]
             text = "\n".join(part for part in parts if part.strip())
-            rows.append((f"{poem_id}#{first}", poem_id, first, count, text))
+            rows.append((chunk_name(poem_id, first), poem_id, first, count, text))
     return pl.DataFrame(rows, schema=dict(CHUNKS.columns), orient="row")

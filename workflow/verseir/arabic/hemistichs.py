@@ -23,8 +23,13 @@ def join_hemistichs(first: str, second: str | None) -> str:
     hemistich, at the start of the second, or both. The tatweels at the joint are dropped; everything else stays as it
     is.
     """
+    return "".join(joint(first, second))
+
+
+def joint(first: str, second: str | None) -> tuple[str, str, str]:
+    """The parts of ``join_hemistichs``: a beginning of the first hemistich, what parts them, an end of the second."""
     if not second or not first:
-        return first or second or ""
+        return first or "", "", second or ""
     left, right = _MARKED_END.sub("", first), _MARKED_START.sub("", second)
     runs_on = (left != first or right != second) and _ends_in_letter(left) and right[:1].isalpha()
-    return left + right if runs_on else f"{first} {second}"
+    return (left, "", right) if runs_on else (first, " ", second)

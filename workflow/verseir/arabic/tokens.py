@@ -69,16 +69,22 @@ def token_spans(text: str, preset: str = "full") -> list[tuple[str, int, int]]:
 
     ``text[start:end]`` holds the word as it is written, with the marks that the preset took away.
     """
+    return [(word, places[0], places[-1]) for word, places in aligned_words(text, preset)]
+
+
+def aligned_words(text: str, preset: str = "full") -> list[tuple[str, list[int]]]:
+    """The words of ``tokenize(text, preset)``, each with the places in ``text`` of its characters, and of its end."""
     normal, index = normalise_aligned(text, preset)
     words, index = _WORDS.apply_aligned(normal, index)
     index.append(len(text))
-    spans = []
+    found = []
     position = 0
-    for token in words.split():
-        first = words.index(token, position)
-        position = first + len(token)
-        spans.append((token, index[first], _end_of_word(text, index[position - 1] + 1, index[position])))
-    return spans
+    for word in words.split():
+        first = words.index(word, position)
+        position = first + len(word)
+        end = _end_of_word(text, index[position - 1] + 1, index[position])
+        found.append((word, [*index[first:position], end]))
+    return found
 
 
 def _end_of_word(text: str, end: int, limit: int) -> int:

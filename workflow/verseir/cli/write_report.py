@@ -15,9 +15,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tuning", type=Path, nargs="*", default=[], help="what each tuned system chose (JSON)")
     parser.add_argument("--per-query", type=Path, help="values of single queries, to count what is independent")
     parser.add_argument("--queries", type=Path, nargs="*", default=[], help="query sets, their qrels beside them")
+    parser.add_argument("--examples", type=Path, help="single queries with what is shown for them (JSON)")
     parser.add_argument("--output", type=Path, required=True, help="the page to write (HTML)")
 
 
 def run(args: argparse.Namespace) -> None:
-    write_text(args.output, build_report(args.results, args.template, args.tuning, args.per_query, args.queries))
+    page = build_report(args.results, args.template, args.tuning, args.per_query, args.queries, args.examples)
+    write_text(args.output, page)
     print(f"report: {args.output}")

@@ -38,6 +38,7 @@ _SCRIPT_OF = {
 _PAIRS = [(code, long) for pairs in (_OTHERS, _BIBLIOGRAPHIC) for code, long in map(str.split, pairs.split(","))]
 _LONG = {code: name.partition("-")[0] for code, name in _SCRIPT_OF.items()} | dict(_PAIRS)
 _SCRIPT_OF |= {code: _SCRIPT_OF[long] for code, long in _PAIRS if long in _SCRIPT_OF}
+_SHORT = {long.upper(): code for code, long in sorted(_LONG.items(), reverse=True) if len(code) == 2}
 #: In place of a language that is not told (ISO 639-3).
 UNTOLD = "UND"
 #: Of what is in no language that is known here.
@@ -56,6 +57,15 @@ def three_letters(code: str | None) -> str | None:
     if first in _LONG:
         return _LONG[first].upper()
     return first.upper() if re.fullmatch("[a-z]{3}", first) else None
+
+
+def language_tag(code: str | None) -> str | None:
+    """The code of a language as a page names it (BCP 47), the shortest there is: of ``ara`` it is ``ar``.
+
+    None where there is none, or none that names a language.
+    """
+    long = three_letters(code)
+    return None if long in (None, UNTOLD) else _SHORT.get(str(long), str(long).lower())
 
 
 def mteb_languages(codes: Iterable[str | None]) -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from verseir.analyses.settings import SETTING_CONTRASTS
 from verseir.faults import UserError
@@ -15,7 +18,9 @@ from verseir.formats import count, quantity
 from verseir.orders import mode_order, register_order
 from verseir.report import effects, leads, question, sections, sentences
 from verseir.report.analysed import panels
+from verseir.report.cautions import cautions
 from verseir.report.effects import Cells
+from verseir.report.explorer import read_explorer, themes
 from verseir.report.few import few_clusters
 from verseir.report.figure import inline_svg
 from verseir.report.graded import settings_briefs
@@ -37,6 +42,10 @@ from verseir.report.spoken import (
 from verseir.report.standings import Standing, standings
 from verseir.tables import CONTRASTS, COSTS, ENCODING, LEADERBOARD, REGISTERS, TIES
 
+#: What stands in the folder ``page`` beside the template, in this order.
+STYLES = ("page.css", "explorer.css")
+SCRIPTS = ("theme.js", "tables.js", "explorer.js")
+
 
 def build_report(
     results: Path,
@@ -44,15 +53,17 @@ def build_report(
     tuning: Sequence[Path] = (),
     per_query: Path | None = None,
     queries: Sequence[Path] = (),
+    examples: Path | None = None,
 ) -> str:
     """The page, as HTML, of the study whose results lie in ``results``.
 
     Args:
         results: the study's folder.
-        template: of the page.
+        template: of the page; its parts, style and scripts lie in the folder ``page`` beside it.
         tuning: what each tuned system chose, as ``tune_bm25`` writes it.
         per_query: the PER_QUERY table, to count what is independent; without it nothing is counted.
         queries: the QUERIES of the query sets, with their QRELS beside them.
+        examples: what ``collect_examples`` wrote; without it the page has no explorer.
 
     Raises:
         UserError: a file of the study is absent or breaks its contract, or no system searched a query set.
@@ -66,14 +77,26 @@ def build_report(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    context = report_context(results, tuning, per_query, queries)
+    context = report_context(results, tuning, per_query, queries, examples)
     environment.filters["words"] = Words(context.pop("names"))
     environment.filters["zip"] = zip
-    return environment.get_template(template.name).render(context)
+    return environment.get_template(template.name).render(context | _parts(template.parent / "page"))
+
+
+def _parts(folder: Path) -> dict[str, str]:
+    """Style and script of the page; its policy lets this one script run, by its hash, and nothing else."""
+    read = {name: (folder / name).read_text(encoding="utf-8") for name in STYLES + SCRIPTS}
+    style, script = ("".join(read[name] for name in names) for names in (STYLES, SCRIPTS))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return {"style": Markup(style), "script": Markup(script), "script_hash": f"sha256-{digest}"}
 
 
 def report_context(
-    results: Path, tuning: Sequence[Path] = (), per_query: Path | None = None, queries: Sequence[Path] = ()
+    results: Path,
+    tuning: Sequence[Path] = (),
+    per_query: Path | None = None,
+    queries: Sequence[Path] = (),
+    examples: Path | None = None,
 ) -> dict[str, Any]:
     """All that the page shows, ready to be read; see ``build_report``."""
     manifest = _read_json(results / "manifest.json")
@@ -109,6 +132,9 @@ def report_context(
         *contrasts["family"],
     }
     analysed = _panels(results, study, manifest["systems"])
+    failed = sections.failed_checks(encoder for encoder in manifest["encoders"] if encoder["system"] not in hidden)
+    few = few_clusters(per_query, queries, study) if per_query else None
+    explored = read_explorer(examples) if examples else None
     return {
         "names": sorted(names),
         "brief": leads.unmeasured_briefs(leaderboard.filter(~known & ~pl.col("query_set").is_in(_judged(study))))
@@ -128,8 +154,17 @@ def report_context(
         "results": f"results/{study['study']}",
         "measures": measures,
         "synthetic": synthetic,
-        "asked": question.asked(study, leaderboard, audits)
-        + (few_clusters(per_query, queries, study) if per_query else []),
+        "asked": question.asked(study, leaderboard, audits),
+        "cautions": cautions(
+            {"ties": tables["ties"].filter(known), "encoding": tables["encoding"]},
+            measures,
+            audits,
+            few,
+            failed,
+            themes(explored, study) if explored and not idioms_only(study) else None,
+        ),
+        "explorer_themes": sorted({place["set"] for place in themes(explored, study)}) if explored else [],
+        "explorer": explored,
         "tuned": sections.tuned_rows(map(_read_json, tuning), hidden, order),
         "leads": led,
         "register_findings": by_corpus,
@@ -142,9 +177,7 @@ def report_context(
         "stages": sections.stage_rows(tables["costs"]),
         "encoding": sections.encoding_rows(tables["encoding"]),
         "encoding_sentence": sections.encoding_sentence(tables["encoding"]),
-        "failed_checks": sections.failed_checks(
-            encoder for encoder in manifest["encoders"] if encoder["system"] not in hidden
-        ),
+        "failed_checks": failed,
         "audits": sections.audit_rows(audits),
         "panels": analysed,
         "methods": methods(manifest, tables),

@@ -79,7 +79,7 @@ def _said(corpus: str, found: Resting, sets: Sequence[str], flips: int) -> str:
     each = " each" if len(sets) > 1 else ""
     vain = f", so that none can fall below {ALPHA:g}" if smallest >= ALPHA else ""
     return (
-        f"Few independent queries: tests and intervals of {listing(sets)} on {corpus} rest on {count(n, one, many)}"
+        f"Tests and intervals of {listing(sets)} on {corpus} rest on {count(n, one, many)}"
         f"{of}{each}; the smallest p that a sign-flip test of them can give is {how} = {p_value(smallest)}{vain}, and "
         "intervals from so few are rough."
     )

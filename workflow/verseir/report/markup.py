@@ -47,5 +47,12 @@ def is_arabic(text: str) -> bool:
     return 2 * len(re.findall(f"[{ARABIC}]", "".join(letters))) > len(letters)
 
 
+def embedded(json_text: str) -> Markup:
+    """JSON that can stand in a script element: no text in it can end the element or be taken for markup."""
+    for char in "&<>\u2028\u2029":
+        json_text = json_text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(json_text)
+
+
 def _arabic(text: str) -> Markup:
     return Markup('<bdi lang="ar" dir="rtl">{}</bdi>').format(text)

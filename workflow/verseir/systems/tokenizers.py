@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from verseir.arabic.presets import normalise
-from verseir.arabic.tokens import HAS_TATWEEL, spaced_words, tokenize, tokenize_each
+from verseir.arabic.tokens import HAS_TATWEEL, aligned_words, spaced_words, tokenize, tokenize_each
 from verseir.systems.tokens import Tokens, starts_of, take_parts
 
 _WORD = re.compile(r"\b\w+(?:'\w+)?\b")
@@ -78,6 +78,60 @@ def words_of_long_text(text: str, preset: str) -> list[str]:
     if not _SPLIT_OR_FOLDED.search(words):
         return words.split()
     return [token for word in words.split() for token in _of_its_script(word)]
+
+
+def spans_by_script(text: str, preset: str) -> list[tuple[str, int, int]]:
+    """The tokens of ``words_by_script(text, preset)``, each with its start and end in ``text``.
+
+    Pairs of characters overlap. A token of a word with Devanagari letters has the span of the word.
+    """
+    if HAS_TATWEEL.search(text) or _joined(text) != text:  # only these reach across what parts words
+        joined, places = _joined_aligned(text)
+        return [(token, places[start], places[end]) for token, start, end in _spans_of(joined, preset)]
+    return [
+        (token, piece.start() + start, piece.start() + end)
+        for piece in _PIECE.finditer(text)
+        for token, start, end in _spans_of_piece(piece.group(), preset)
+    ]
+
+
+_PIECE = re.compile(r"\S+")
+
+
+@lru_cache(maxsize=1 << 16)
+def _spans_of_piece(piece: str, preset: str) -> tuple[tuple[str, int, int], ...]:
+    return tuple(_spans_of(piece, preset))
+
+
+def _spans_of(text: str, preset: str) -> list[tuple[str, int, int]]:
+    return [span for word, places in aligned_words(text, preset) for span in _spans_in_word(word, places)]
+
+
+def _spans_in_word(word: str, places: Sequence[int]) -> list[tuple[str, int, int]]:
+    """The tokens of a word, each with the places of its first character and of its end."""
+    if word.isascii() or _DEVANAGARI.search(word):
+        return [(token, places[0], places[-1]) for token in _of_its_script(word)]
+    spans, at = [], 0
+    for i, part in enumerate(_CJK_RUN.split(word)):
+        pieces = list(_CJK_CHARACTER.finditer(part)) if i % 2 else []
+        ends = [(one.start(), other.end()) for one, other in pairwise(pieces)]
+        for start, end in ends or ([(0, len(part))] if part else []):
+            stop = places[-1] if at + end == len(word) else max(places[at + end], places[at + end - 1] + 1)
+            spans.append((part[start:end], places[at + start], stop))
+        at += len(part)
+    return spans
+
+
+def _joined_aligned(text: str) -> tuple[str, list[int]]:
+    """``_joined(text)``, and for each of its characters its place in ``text``; last comes where the text ends."""
+    places = list(range(len(text) + 1))
+    for written, letter in _WITH_JOINER.items():
+        at = text.find(written)
+        while at >= 0:
+            text = text[:at] + letter + text[at + len(written) :]
+            del places[at + len(letter) : at + len(written)]
+            at = text.find(written, at + len(letter))
+    return text, places
 
 
 def _joined(text: str) -> str:
