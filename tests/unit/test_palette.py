@@ -11,7 +11,7 @@ import pytest
 
 from verseir.palette import DARK, DASHES, MARKS, PAPER, SERIES, looks
 
-PAGE = Path(__file__).parents[2] / "workflow" / "report" / "page.html"
+PAGE = Path(__file__).parents[2] / "workflow" / "report" / "page" / "page.css"
 #: What is seen without one kind of cone, of linear RGB (Machado, Oliveira and Fernandes, 2009).
 VISION = {
     "without long": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
