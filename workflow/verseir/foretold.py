@@ -51,9 +51,10 @@ def seconds_of_jobs(results: Path) -> dict[str, float]:
     for path in results.glob("*/benchmarks/**/*.tsv"):
         rule = path.relative_to(results).parts[2].removesuffix(".tsv")
         try:
-            seconds.setdefault(rule, []).append(float(path.read_text().splitlines()[1].split("\t")[0]))
+            measured = float(path.read_text(encoding="utf-8").splitlines()[1].split("\t")[0])
         except (OSError, IndexError, ValueError):
             continue  # one that is being written
+        seconds.setdefault(rule, []).append(measured)
     return {rule: sum(found) / len(found) for rule, found in seconds.items()}
 
 
