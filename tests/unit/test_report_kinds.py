@@ -133,7 +133,7 @@ def test_few_independent_queries_are_told(tmp_path, n, shape, expected):
     told = few_clusters(tmp_path / "per_query.parquet", [path], study())
     assert len(told) == (expected is not None)
     if expected:
-        assert told[0].startswith("Few independent queries: tests and intervals of known on poems rest on ")
+        assert told[0].startswith("Tests and intervals of known on poems rest on ")
         assert expected in told[0]
         assert ("none can fall below 0.05" in told[0]) == (shape.get("poems") == 2)
 
