@@ -18,7 +18,7 @@ STAGES = {
     "index and encode": "index construct",
     "search": "search",
     "measure and compare": "evaluate overlap analyse check idioms settings languages",
-    "judge": "judge people package",
+    "judge": "judge people query_sheet package",
     "tables, figures, report": "publish idiom_pages figures report exchange",
 }
 _RULE = re.compile(r"^\s*rule (\w+):$", re.MULTILINE)
