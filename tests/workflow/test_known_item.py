@@ -151,10 +151,11 @@ def test_an_edited_analysis_runs_itself_and_what_reads_it(copy):
     assert not {"encode_texts", "search_bm25", "evaluate_runs", "stratify_quotation", "relate_overlap"} & set(jobs)
 
 
-def test_another_margin_states_sameness_again_and_nothing_else(copy):
+def test_another_margin_states_sameness_and_advice_again_and_nothing_else(copy):
     copy.study["analyses"]["margin"] = 0.1
     copy.save_study()
-    assert set(copy.jobs()) <= {"state_equivalence", "write_report", "write_manifest", "all"}
+    stated = {"state_equivalence", "recommend_deployment", "count_corrections"}
+    assert set(copy.jobs()) <= stated | {"write_report", "write_manifest", "all"}
 
 
 def test_a_rewrite_of_an_unknown_query_is_refused_before_anything_runs(copy):

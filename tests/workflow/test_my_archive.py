@@ -84,7 +84,7 @@ def test_the_template_runs_to_its_report(archive):
     assert run_in_process(archive) == []
     results = archive.folder / "results/my-archive"
     table = pl.read_csv(results / "tables/leaderboard.csv").filter(pl.col("measure") == "Recall@5")
-    assert dict(table.select("query_set", "n_queries").iter_rows()) == {"questions": 12, "probes": 12}
+    assert dict(table.select("query_set", "n_queries").iter_rows()) == {"questions": 12, "probes": 18}
     page = (results / "report/index.html").read_text(encoding="utf-8")
     assert "hemistichs are parted by" in page
     audit = json.loads((results / "corpora/archive/audit.json").read_text(encoding="utf-8"))
