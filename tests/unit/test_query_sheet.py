@@ -66,7 +66,7 @@ def draw(tmp_path, *more, registers=REGISTERS):
 
 
 def rows_of(path):
-    return list(csv.DictReader(path.open(encoding="utf-8", newline="")))
+    return list(csv.DictReader(path.open(encoding="utf-8-sig", newline="")))
 
 
 def test_the_table_is_a_query_file_once_it_is_filled_in(tmp_path, capsys):

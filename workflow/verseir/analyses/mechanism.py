@@ -25,6 +25,8 @@ LEXICAL, EMBEDDING, NOT_SEPARATED = "lexical", "embedding", "not separated"
 ALPHA = 0.05
 #: Systems that a rank correlation over systems needs.
 FEWEST = 3
+#: Queries that must have another value than most: of fewer, a rank correlation is the rank of a few queries.
+FEWEST_APART = 5
 #: Random permutations where systems are tied.
 FLIPS = 9_999
 
@@ -217,7 +219,7 @@ def _rows(
             "reference": system in kinds.references,
             "n": len(part.query_ids),
             "mean": float(strength[whole, j].mean()) if whole.any() else math.nan,
-            **_correlations(found, j, between, part),
+            **(_correlations(found, j, between, part) if _apart(values[:, j]) >= FEWEST_APART else _UNKNOWN),
             "better": None,
             "note": notes(_reason(values[:, j], chosen, part, base is not None, found, j), note, _clustered(part)),
         }
@@ -256,6 +258,19 @@ def _correlations(found: PairedRanks, j: int, between: float, part: Cell) -> dic
     }
 
 
+#: Of a correlation with hardly anything to correlate.
+_UNKNOWN = dict.fromkeys(
+    "rho_lexical lexical_low lexical_high rho_embedding embedding_low embedding_high difference difference_low"
+    " difference_high rho_between p_meng p_steiger p_hittner p_williams p".split(),
+    math.nan,
+)
+
+
+def _apart(values: NDArray[np.float64]) -> int:
+    """How many of ``values`` [n] are not the most common one."""
+    return len(values) - int(max(np.unique(values, return_counts=True)[1], default=0))
+
+
 def _reason(
     values: NDArray[np.float64],
     predictors: NDArray[np.float64],
@@ -273,6 +288,8 @@ def _reason(
         return "not estimable: one query"
     if np.ptp(values) == 0:
         return f"not estimable: the {what} is the same for every query"
+    if (apart := _apart(values)) < FEWEST_APART:
+        return f"not estimable: {apart} of {len(values)} queries have another {what} than the rest"
     if np.ptp(predictors[:, 0]) == 0:
         return f"lexical not estimable: the {'change of ' if change else ''}containment is the same for every query"
     if units < 4:

@@ -38,6 +38,7 @@ from verseir.queries.answer_checks import depth_faults, unanswered_faults
 from verseir.queries.benchmark_checks import beir_faults, idiom_faults, idiom_spelling_faults, poetry_faults
 from verseir.queries.checks import chapter_faults, edit_faults, places_of, probe_faults, strata_faults, stray_edits
 from verseir.queries.load import PartlyLoaded, QuerySet, cross_check, load_query_set
+from verseir.queries.quoting import quoting_warnings
 from verseir.queries.within_checks import within_faults, within_warnings
 from verseir.systems.sources import require_at_hand
 from verseir.tables import DUPLICATES
@@ -130,6 +131,8 @@ def run(args: argparse.Namespace) -> None:
         for warning in corpus.warnings:
             print(f"warning: {corpus.name}: {warning}")
     for warning in within_warnings(corpora, drawn | query_sets, args.query_sets, places, args.keep, three_letters):
+        print(f"warning: {warning}")
+    for warning in quoting_warnings(corpora, query_sets, args.query_sets):
         print(f"warning: {warning}")
 
 

@@ -18,6 +18,9 @@ from verseir.judging.sheet_page import read_guidelines
 from verseir.orders import REGISTERS
 from verseir.tables import DUPLICATES, POEMS, read_table
 
+#: Without it spreadsheets take a table of Arabic for one in another encoding.
+BOM = "\ufeff"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", required=True)
@@ -44,9 +47,9 @@ def run(args: argparse.Namespace) -> None:
     told = f"{of}. Read one, hide it, and write what you would type to find it again."
     title = f"Queries for {args.corpus}"
     page = render_query_page(shown, args.registers, title, told, guidelines, args.verses, args.template)
-    write_text(args.csv, query_table(shown, args.registers))
+    write_text(args.csv, BOM + query_table(shown, args.registers))
     if args.themes and THEME in args.registers:
-        write_text(args.themes, theme_table(shown))
+        write_text(args.themes, BOM + theme_table(shown))
     write_text(args.html, page)
     print(f"{args.corpus}: {described(drawn, len(poems), args.strata)}")
     print(f"write queries on the page {args.html}, or in the column `text` of {args.csv}")

@@ -213,6 +213,9 @@ def _gains(slopes: pl.DataFrame) -> str:
         return f"the slope of {first['a']} is {gain}"
     if signed(first["estimate"]) == signed(last["estimate"]):
         return f"the slope of every system is {gain}"
+    if first["estimate"] <= 0:
+        lost = f"{last['a']} loses most, {signed(last['estimate'])}, {first['a']} least, {signed(first['estimate'])}"
+        return f"no system scores above its other queries where they quote ({first['measure']}): {lost}"
     least = f"least so {last['a']}: {signed(last['estimate'])}"
     return f"{first['a']} scores most above its other queries where they quote: {gain}; {least}"
 
