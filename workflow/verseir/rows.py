@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,17 @@ def as_found(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"is {shown(value)}"
     return f"is {json_type(value)}"
+
+
+#: Characters that show nothing: marks of direction, blanks without a width. Joiners change letters inside of a word.
+_UNSEEN = re.compile(
+    "[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|^[\u200c\u200d]+|[\u200c\u200d]+$"
+)
+
+
+def seen(text: str) -> str:
+    """``text`` without the characters that show nothing, as people see an id."""
+    return text if text.isascii() else _UNSEEN.sub("", text)
 
 
 def starts_formula(text: str) -> bool:
@@ -182,7 +193,9 @@ def read_json_lines(path: Path, label: str, faults: list[Fault]) -> list[Row]:
     return rows
 
 
-def read_delimited(path: Path, label: str, faults: list[Fault], sheet: str | None = None) -> list[Row]:
+def read_delimited(
+    path: Path, label: str, faults: list[Fault], sheet: str | None = None, remarks: list[str] | None = None
+) -> list[Row]:
     """The rows of a table with a header, CSV, TSV or a workbook; every value is text, an empty cell is "".
 
     Rows that are empty throughout are passed over, columns without a name in which nothing stands, and a title of one
@@ -193,6 +206,7 @@ def read_delimited(path: Path, label: str, faults: list[Fault], sheet: str | Non
     rows: list[Row] = []
     header: list[str] = []
     named: list[int] = []
+    again: list[int] = []
     found = read_cells(path, label, faults, sheet)
     wide = any(len(_filled(cells)) > 1 for _, cells in found.rows)
     filled = {place for _, cells in found.rows for place in _filled(cells)}
@@ -202,7 +216,13 @@ def read_delimited(path: Path, label: str, faults: list[Fault], sheet: str | Non
         if not header:
             header = [cell.strip() for cell in cells]
             named = [place for place, name in enumerate(header) if name or place in filled]
+            stray = _stray(found.rows, header, named) if found.workbook else []
+            named = [place for place in named if place not in {at for _, at in stray}]
+            faults += [Fault(label, row, _cell_name(row, at), _STRAY, "empty the cell") for row, at in stray]
             _check_header([header[place] for place in named], label, line, faults)
+            continue
+        if [cell.strip() for cell in cells] == header and len(_filled(cells)) > 1:
+            again.append(line)
             continue
         if len(cells) > len(header) and not any(cell.strip() for cell in cells[len(header) :]):
             cells = cells[: len(header)]
@@ -211,9 +231,36 @@ def read_delimited(path: Path, label: str, faults: list[Fault], sheet: str | Non
             faults.append(Fault(label, line, "", problem, found.hint))
         else:
             rows.append(Row(line, {header[place]: cells[place] for place in named}))
+    if remarks is not None:
+        remarks += found.remarks
+        remarks += [f"the header comes again on row {line}, and is passed over there" for line in again]
     if not header and len(faults) == before:
         faults.append(Fault(label, 1, "", "is empty", "expected a header row with the names of the columns"))
     return rows
+
+
+#: What is said of a cell that stands alone, beside the table.
+_STRAY = "stands in a column without a name, far from the others"
+
+
+def _stray(rows: Sequence[tuple[int, list[str]]], header: list[str], named: list[int]) -> list[tuple[int, int]]:
+    """The cells, by row and place, of a column of one cell that a blank column parts from the table."""
+    last = max((place for place, name in enumerate(header) if name), default=0)
+    found = []
+    for place in (place for place in named if place > last + 1):
+        lines = [line for line, cells in rows if len(cells) > place and cells[place].strip()]
+        found += [(lines[0], place)] if len(lines) == 1 else []
+    return found
+
+
+def _cell_name(row: int, place: int) -> str:
+    """A cell as a spreadsheet calls it: ``GR2``."""
+    letters = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        letters = chr(65 + rest) + letters
+    return f"{letters}{row}"
 
 
 def _filled(cells: list[str]) -> list[int]:
@@ -228,10 +275,12 @@ def _check_header(header: list[str], label: str, line: int, faults: list[Fault])
         faults.append(Fault(label, line, "", "a column has no name", "name it, or take it out"))
 
 
-def read_rows(path: Path, label: str, faults: list[Fault], sheet: str | None = None) -> list[Row]:
+def read_rows(
+    path: Path, label: str, faults: list[Fault], sheet: str | None = None, remarks: list[str] | None = None
+) -> list[Row]:
     """The rows of a table (by its suffix, see ``is_delimited``), or of JSON Lines (any other suffix)."""
     if is_delimited(path):
-        return read_delimited(path, label, faults, sheet)
+        return read_delimited(path, label, faults, sheet, remarks)
     if sheet is not None:
         faults.append(Fault(label, 0, "sheet", "is no workbook, and has no sheets", "take `sheet` out"))
     return read_json_lines(path, label, faults)

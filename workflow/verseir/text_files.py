@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from verseir.faults import Fault
@@ -68,7 +69,7 @@ def decoded(data: bytes, label: str, faults: list[Fault]) -> str:
 
 
 def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
-    lines, bad = [], []
+    lines, bad, broken = [], [], []
     beyond_ascii = 0
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
@@ -76,11 +77,14 @@ def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
             beyond_ascii += not line.isascii()
         except UnicodeDecodeError as error:
             lines.append("")
+            broken.append(line)
             bad.append((number, f"invalid UTF-8: byte 0x{line[error.start]:02x} at column {error.start + 1}"))
-    named = _encoding_of(data)
+    named = "" if beyond_ascii else _encoding_of(b"\n".join(broken))
     hint = mending(label, named or "NAME") + (
         f" (it looks like {_SPOKEN[named]})" if named else "; or save it as UTF-8"
     )
+    if beyond_ascii:  # read as another encoding, the lines that are UTF-8 would be lost
+        hint = "other lines are UTF-8: mend these, or save the file anew as UTF-8"
     if len(bad) > _MOST_BAD_LINES or (len(bad) > 1 and not beyond_ascii):
         problem = f"invalid UTF-8 on {len(bad)} lines: it is in another encoding"
         faults.append(Fault(label, 0, "", problem, hint))
@@ -89,15 +93,34 @@ def _decode_by_line(data: bytes, label: str, faults: list[Fault]) -> str:
     return "\n".join(lines)
 
 
+#: Letters of Arabic in a row: one alone may be a letter of Latin with a sign.
+_WORD = re.compile("[\u0621-\u063a\u0641-\u064a]{2,}")
+#: How much of a file tells whether it is UTF-16; the share of NULs among its bytes, at even or at odd places.
+_START, _NULS = 1 << 16, 0.05
+#: Fewer are no sign of UTF-16: the delimiters and line ends of a table alone are more.
+_FEWEST = 4
 #: Encodings of Arabic that are older than Unicode, and what they are called.
 _SPOKEN = {"cp1256": "Windows-1256, Arabic", "iso8859-6": "ISO 8859-6, Arabic"}
 
 
 def _encoding_of(data: bytes) -> str:
-    """The older encoding of Arabic in which the bytes beyond ASCII are letters, nearly all; "" for none."""
-    beyond = bytes(byte for byte in data if byte > 0x7F)
-    letters = {
-        name: sum("\u0621" <= char <= "\u064a" for char in beyond.decode(name, errors="replace")) for name in _SPOKEN
-    }
+    """The older encoding of Arabic in which the bytes beyond ASCII are letters, nearly all, and words; "" for none."""
+    beyond = sum(byte > 0x7F for byte in data)
+    letters = {name: sum(len(word) for word in _WORD.findall(data.decode(name, errors="replace"))) for name in _SPOKEN}
     best = max(letters, key=lambda name: letters[name])
-    return best if letters[best] > 0.7 * len(beyond) else ""
+    return best if letters[best] > 0.6 * beyond else ""
+
+
+def utf_16_of(data: bytes) -> str | None:
+    """How ``data`` without a mark may be UTF-16, told from where its NULs stand: at odd places or at even ones.
+
+    "" where it holds too many of them for a text, and at both; None for a text with few or none.
+    """
+    start = data[:_START]
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    many = max(_NULS * len(start) / 2, _FEWEST)
+    if max(even, odd) < many:
+        return None
+    if min(even, odd) >= many / 10:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"

@@ -106,7 +106,12 @@ def run(args: argparse.Namespace) -> None:
     for name, query_set in (query_sets | partly).items():
         searched = {corpus: known_ids[corpus] for corpus in args.query_sets[name]["corpora"] if corpus in known_ids}
         if query_set is not None and searched:
-            faults += cross_check(query_set, searched, {name for name in searched if corpora[name] is None})
+            titles = {
+                name: dict(corpus.poems.drop_nulls("title").select("title", "poem_id").iter_rows())
+                for name in searched
+                if (corpus := corpora[name]) is not None
+            }
+            faults += cross_check(query_set, searched, {name for name in searched if corpora[name] is None}, titles)
     if faults:
         raise InputFaults(faults)
     record = _record(args, corpora, query_sets | idioms)

@@ -61,6 +61,26 @@ _KNOWN = {ours: [folded(name) for name in names.split()] for ours, names in USUA
 _POEMS = {folded(name) for name in _POEM.split()}
 
 
+#: Names that say that ids are of poems.
+_SURE = {folded(name) for name in "poem_id poem_number poem_no رقم_القصيدة معرف_القصيدة".split()}
+
+
+def same_column(one: str, other: str) -> bool:
+    """Whether two names are one, or usual names of one of our columns."""
+    first, second = folded(one), folded(other)
+    return first == second or any(first in names and second in names for names in _KNOWN.values())
+
+
+def names_poems(name: str) -> bool:
+    """Whether a column is called "poem": its text, its title or its id."""
+    return folded(name) in _POEMS
+
+
+def surely_ids(name: str) -> bool:
+    """Whether a column says by its name that it holds the ids of poems, not just numbers."""
+    return folded(name) in _SURE
+
+
 @dataclass(frozen=True)
 class Taken:
     """What was decided of the columns of a table.
@@ -127,8 +147,19 @@ def _are_of_verses(found: Mapping[str, Sequence[str]], cells: Mapping[str, Seque
         return False
     if found["verse_index"]:
         return True
-    ids = [cell.strip() for cell in cells[found["poem_id"][0]]] if found["poem_id"] else []
-    return len({*ids} - {""}) <= REPEATED * len(ids) if ids else False
+    rows: list[int] = []  # of each id, with those below it that have none
+    last, last_has = "", False
+    for cell in cells[found["poem_id"][0]] if found["poem_id"] else []:
+        if cell.strip() not in ("", last):
+            rows.append(0)
+        last, last_has = cell.strip() or last, bool(cell.strip())
+        if rows:
+            rows[-1] += 1
+    if not rows or len(rows) > REPEATED * sum(rows):
+        return False
+    several = sum(n > 1 for n in rows)
+    only_last = several == 1 < len(rows) and rows[-1] > 1 and not last_has  # a remark below the last poem
+    return several >= len(rows) / 2 and not only_last
 
 
 def _places(header: Sequence[str], ours: str, without: Collection[str]) -> list[str]:

@@ -6,6 +6,8 @@ nearly every verse. Where it cannot be told, this is said, and nothing is parted
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,10 @@ HALF, NEARLY_ALL = 0.5, 0.9
 _USUAL = ("...", "spaces", " - ", "/")
 #: The share of the verses from which they are.
 _SOME = 0.1
+#: A sign that may be a mark which we do not know: neither letters, digits nor vowel marks; tatweel in a row; \\t spelt.
+_SIGNS = re.compile(r"\\[tn]|\u0640{2,}|[^\w\s\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u200b-\u200f]+")
+#: Signs that stand inside of words; what is left of a verse before and behind a mark, at least.
+_IN_WORDS, _INSIDE = ("'", "\u2019", "-", "\u2011"), 0.2
 #: So many poems that rhyme in every other line are no chance.
 FEWEST = 3
 
@@ -67,7 +73,7 @@ def marks_of_verses(texts: Sequence[str]) -> Marks:
     if once < max(HALF * n, 1):
         if crowded:
             return _cannot_part(crowded[0], found[crowded[0]].more, n)
-        return Marks(warnings=tuple(_left_whole(found, n)))
+        return Marks(warnings=tuple(_left_whole(found, n) or _unknown(texts)))
     rivals = [
         name for name in SEPARATORS if name != best and found[name].once >= HALF * n and not _alike(texts, best, name)
     ]
@@ -152,6 +158,26 @@ def _left_whole(found: dict[str, Count], n: int) -> list[str]:
     return [
         f"{shown(name)} stands once in {once:,} of {n:,} verses, too few to be the mark between hemistichs: they are"
         f" kept whole; if it is the mark, say so: hemistich_separator: {quoted(name)}"
+    ]
+
+
+def _unknown(texts: Sequence[str]) -> list[str]:
+    """A warning where a mark that we do not know stands once in nearly every verse, well inside of it."""
+    once: dict[str, int] = {}
+    for text in texts:
+        found = [match for match in _SIGNS.finditer(text.strip()) if match[0] not in _IN_WORDS]
+        names = [match[0] for match in found]
+        for match in found:
+            inside = _INSIDE * len(text) <= match.start() <= (1 - _INSIDE) * len(text)
+            if inside and names.count(match[0]) == 1:
+                once[match[0]] = once.get(match[0], 0) + 1
+    name = max(once, key=lambda name: once[name], default="")
+    if len(texts) < FEWEST or once.get(name, 0) < NEARLY_ALL * len(texts):
+        return []
+    hint = json.dumps(name, ensure_ascii=False)
+    return [
+        f"{shown(name)} stands once in {once[name]:,} of {len(texts):,} verses, and they are kept whole; if it is the"
+        f" mark between hemistichs, say so: hemistich_separator: {hint}"
     ]
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from verseir.corpora import layout
 from verseir.corpora.attributes import absent_columns, attributes_of
-from verseir.corpora.columns import take_columns, told_columns
+from verseir.corpora.columns import same_column, take_columns, told_columns
 from verseir.corpora.fields import VerseSplitter, new_record
 from verseir.corpora.hub import source_file
 from verseir.corpora.model import TEXT_FIELDS, Noted, PartlyRead, Record
+from verseir.corpora.poem_rows import with_ids
 from verseir.faults import Fault, shown
-from verseir.formats import count
 from verseir.rows import Row, read_delimited, rename, whole_number
 
 _EXPLANATION = "explanation:"
@@ -31,7 +31,10 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
     path, label = source_file(spec, base)
     faults: list[Fault] = []
     notes: list[str] = []
-    rows = rename(read_delimited(path, label, faults, spec.get("sheet")), spec.get("columns") or {}, label, faults)
+    warnings: list[str] = []
+    rows = read_delimited(path, label, faults, spec.get("sheet"), remarks=notes)
+    warnings += [note for note in notes if "not read: " in note]
+    rows = rename(_without_headers(rows, notes), spec.get("columns") or {}, label, faults)
     if not rows:
         if not faults:
             faults.append(Fault(label, 1, "", "has no rows below the header", "one row for each poem or verse"))
@@ -51,11 +54,9 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         faults.append(Fault(label, 1, "verses", taken.problem, hint))
         raise PartlyRead(faults, [], complete=False)
     notes += filter(None, [told_columns(taken)])
-    rows = _with_ids(rows, taken.shape, label, notes, faults)
+    rows = with_ids(rows, taken, label, notes, warnings, faults)
     if "poem_id" not in rows[0].values:
         raise PartlyRead(faults, [], complete=False)
-    if taken.shape != "verses" and "poem_id" in taken.columns:
-        faults += _numbered_rows(rows, taken.columns["poem_id"], label)
     splitter = VerseSplitter(spec, label)
     reader = _read_poems if taken.shape == "verses" else _read_verses
     records = reader(rows, spec, label, splitter, faults)
@@ -66,38 +67,20 @@ def read(spec: dict[str, Any], base: Path) -> list[Record]:
         faulty = {(fault.file, fault.line) for fault in faults}
         good = [record for record in records if (record.file, record.line) not in faulty and record.verses]
         raise PartlyRead(faults, good, (record.poem_id for record in records))
-    return Noted(records, [f"{label}: {note}" for note in (*notes, *splitter.told)], splitter.of_file())
+    told = [f"{label}: {warning}" for warning in warnings]
+    return Noted(records, [f"{label}: {note}" for note in (*notes, *splitter.told)], told + splitter.of_file())
 
 
-def _with_ids(rows: list[Row], shape: str, label: str, notes: list[str], faults: list[Fault]) -> list[Row]:
-    """Rows whose poems have ids: numbered where a row is a poem; filled down where a row is a verse."""
-    if "poem_id" not in rows[0].values:
-        if shape == "verses":
-            notes.append("there is no column of ids: poems are numbered from the top, poem-1, poem-2, ...")
-            return [Row(row.line, row.values | {"poem_id": f"poem-{at}"}) for at, row in enumerate(rows, 1)]
-        hint = "add one that says which poem a verse belongs to; if it has another name: columns: {poem_id: name}"
-        faults.append(Fault(label, 1, "poem_id", "there is no such column, and a row is a verse", hint))
-        return rows
-    rows = [Row(row.line, row.values | {"poem_id": row.values["poem_id"].strip()}) for row in rows]
-    if shape == "verses":
-        return rows
-    filled, last, n = [], "", 0
+def _without_headers(rows: list[Row], notes: list[str]) -> list[Row]:
+    """Rows but for those that name the columns in another language."""
+    kept = []
     for row in rows:
-        n += bool(last and not row.values["poem_id"])
-        last = row.values["poem_id"] or last
-        filled.append(Row(row.line, row.values | {"poem_id": last}))
-    if n:
-        notes.append(f"{count(n, 'row')} without an id: each belongs to the poem above it")
-    return filled
-
-
-def _numbered_rows(rows: list[Row], column: str, label: str) -> list[Fault]:
-    """A fault where what was taken for the id of poems numbers the rows, so that each verse would be a poem."""
-    if len(rows) < 3 or len({row.values["poem_id"] for row in rows}) < len(rows):
-        return []
-    problem = f"'{column}' is another on every row, so that each verse would be a poem of its own"
-    hint = f"name the column that says which poem a verse belongs to, columns: {{poem_id: name}}; '{column}' may be it"
-    return [Fault(label, 1, "poem_id", problem, hint)]
+        filled = [(name, cell) for name, cell in row.values.items() if cell.strip()]
+        if len(filled) > 1 and all(same_column(name, cell) for name, cell in filled):
+            notes.append(f"row {row.line} names the columns again, and is passed over")
+        else:
+            kept.append(row)
+    return kept
 
 
 def _read_poems(

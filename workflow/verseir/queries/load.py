@@ -16,7 +16,7 @@ from verseir.faults import Fault, InputFaults, UserError, closest, first_few
 from verseir.orders import REGISTERS
 from verseir.queries.judgements import LARGEST, Judgement, read_qrels, relevant_of
 from verseir.queries.sheet import query_rows
-from verseir.rows import FORBIDDEN, Row, first_forbidden, is_delimited, json_type, read_rows, rename
+from verseir.rows import FORBIDDEN, Row, first_forbidden, is_delimited, json_type, read_rows, rename, whole_number
 from verseir.tables import QRELS, QUERIES, QUERY_ATTRIBUTES
 
 #: How the judgements of a set come about. Only queries that are judged later may have no relevant poem.
@@ -80,8 +80,9 @@ def load_query_set(name: str, spec: dict[str, Any], base: Path) -> QuerySet:
     base = Path(base)
     label = str(spec["path"])
     faults: list[Fault] = []
-    rows = rename(read_rows(base / label, label, faults, spec.get("sheet")), spec.get("columns") or {}, label, faults)
     notes: list[str] = []
+    rows = read_rows(base / label, label, faults, spec.get("sheet"), notes)
+    rows = rename(rows, spec.get("columns") or {}, label, faults)
     if is_delimited(Path(label)):
         rows = query_rows(rows, spec, label, faults, notes)
     rows = _filtered(rows, spec.get("filter") or {}, label, faults)
@@ -222,12 +223,39 @@ def _query(row: Row, register: str | None, label: str, faults: list[Fault]) -> d
     return query | {"query_id": query_id}
 
 
+def _same_number(poem_id: str, known: Collection[str]) -> str:
+    """A hint where the ids of poems hold the number of ``poem_id``, written otherwise: 7, 007, 7.0, or other digits."""
+    number = whole_number(poem_id)
+    same = sorted(name for name in known if whole_number(name) == number) if number is not None else []
+    return f"did you mean '{same[0]}'?" if same else ""
+
+
+def _titles_given(
+    query_set: QuerySet, known: Collection[str], titles: Mapping[str, str]
+) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The queries whose answer is a title: its words, of which each was read as an id, none of them known."""
+    strange: dict[str, set[str]] = {}
+    for query_id, poem_id in query_set.qrels.select("query_id", "poem_id").iter_rows():
+        if poem_id not in known:
+            strange.setdefault(query_id, set()).add(poem_id)
+    by_words = {frozenset(title.split()): title for title in sorted(titles, reverse=True)}
+    return {
+        query_id: (title, tuple(sorted(words)))
+        for query_id, words in strange.items()
+        if (title := by_words.get(frozenset(words)))
+    }
+
+
 def cross_check(
-    query_set: QuerySet, poem_ids_by_corpus: Mapping[str, Collection[str]], faulty: Collection[str] = ()
+    query_set: QuerySet,
+    poem_ids_by_corpus: Mapping[str, Collection[str]],
+    faulty: Collection[str] = (),
+    titles: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Fault]:
     """The faults of a query set against the corpora that it is run on ({corpus: ids of its poems}); sorted.
 
-    The poems of corpora in ``faulty`` have faults: that one is not there may follow from them.
+    The poems of corpora in ``faulty`` have faults: that one is not there may follow from them. ``titles`` are those of
+    poems, {corpus: {title: poem_id}}: one that stands where an id should is told as one.
 
     A judged poem must be in every corpus of the set, and every query must have a relevant poem unless the set is judged
     later. The mean of a measure is over all queries, so neither can be passed over in silence.
@@ -238,11 +266,16 @@ def cross_check(
     faults = []
     for corpus in sorted(poem_ids_by_corpus):
         known, strange = set(poem_ids_by_corpus[corpus]), []
+        meant = _titles_given(query_set, known, (titles or {}).get(corpus, {}))
+        for query_id, (title, words) in meant.items():
+            problem = f"'{title}' of query '{query_id}' is the title of a poem of corpus '{corpus}', not its id"
+            hint = f"write its id: {(titles or {})[corpus][title]}"
+            strange.append(Fault(*query_set.judgement_places[query_id, words[0]], "relevant", problem, hint))
         for query_id, poem_id, grade in query_set.qrels.select("query_id", "poem_id", "grade").iter_rows():
-            if poem_id not in known:
+            if poem_id not in known and poem_id not in meant.get(query_id, ("", ()))[1]:
                 file, line = query_set.judgement_places[query_id, poem_id]
                 hint = (
-                    closest(poem_id, known)
+                    _same_number(poem_id, known) or closest(poem_id, known)
                     if len(known) <= 1000
                     else "check the id, and whether sampling left the poem out"
                 )

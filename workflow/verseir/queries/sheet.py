@@ -9,7 +9,7 @@ from typing import Any
 from verseir.corpora.columns import folded
 from verseir.faults import Fault, closest
 from verseir.formats import count
-from verseir.rows import Row, unescaped
+from verseir.rows import Row, seen, unescaped
 
 #: Usual names of our columns, the surest first, as in ``corpora.columns``.
 USUAL = {
@@ -18,6 +18,8 @@ USUAL = {
     "relevant": "relevant relevant_poems relevant_poem answer answers القصائد_المطلوبة القصيدة_المطلوبة إجابة جواب",
     "register": "register سجل مستوى",
 }
+#: What a column of answers is called where none is called as above: that of the poem.
+_ANSWERS = "poem_id poem_ids poem_number poem_no رقم_القصيدة معرف_القصيدة poem قصيدة"
 _KNOWN = {ours: [folded(name) for name in names.split()] for ours, names in USUAL.items()}
 
 #: What parts the ids of a cell: a semicolon or a blank, a comma where a blank or nothing follows it.
@@ -38,10 +40,20 @@ def query_rows(
         return rows
     header = list(rows[0].values)
     taken = {ours: name for ours in USUAL if (name := _column(header, ours)) not in (None, ours)}
+    needed = not (spec.get("qrels") or spec.get("judged") == "later")
+    if needed and "relevant" not in header and "relevant" not in taken:
+        names = [folded(name) for name in _ANSWERS.split()]
+        known = [name for name in header if folded(name) in names and name not in taken.values()]
+        if known:
+            taken["relevant"] = min(known, key=lambda name: names.index(folded(name)))
     if taken:
         notes.append("columns: " + "; ".join(f"{ours} is '{name}'" for ours, name in sorted(taken.items())))
     rows = unescaped([Row(row.line, _named(row.values, taken)) for row in rows], [*header, *USUAL])
-    for name in ("text", *([] if spec.get("qrels") or spec.get("judged") == "later" else ["relevant"])):
+    ids = [name for name in ("query_id", "relevant") if name in rows[0].values]
+    if n := sum(seen(row.values[name]) != row.values[name] for row in rows for name in ids):
+        notes.append(f"{count(n, 'cell')} of ids with characters that show nothing: these are taken out")
+        rows = [Row(row.line, row.values | {name: seen(row.values[name]) for name in ids}) for row in rows]
+    for name in ("text", *(["relevant"] if needed else [])):
         if name not in rows[0].values:
             hint = f"columns: {{{name}: its name in the file}}; {closest(name, header)}"
             faults.append(Fault(label, 1, name, "there is no such column", hint))
