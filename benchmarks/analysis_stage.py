@@ -27,6 +27,10 @@ import psutil
 from synthetic_study import NAME, Size, write_study
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "workflow"))
+
+from verseir.whole import at_least_one  # noqa: E402  (found on the path above)
+
 #: What a working copy of the project needs.
 PARTS = ("Snakefile", "workflow", "config", "envs", "profiles", "pyproject.toml")
 RESULTS = Path("results") / NAME
@@ -178,7 +182,7 @@ def measure(step: str, folder: Path, targets: list[str], cores: int) -> Taken:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the study is made; where it is, the analyses are made again")
-    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--cores", type=at_least_one, default=2)
     for name, default in Size()._asdict().items():
         parser.add_argument(f"--{name}", type=int, default=default)
     args = parser.parse_args()

@@ -29,6 +29,8 @@ from harness.runner import Plan, run  # noqa: E402
 from harness.timing import FEWEST, MOST  # noqa: E402
 from lines import all_lines  # noqa: E402
 
+from verseir.whole import at_least_one  # noqa: E402
+
 #: The full run, and the trial.
 FULL, QUICK = Effort(5.0, FEWEST, MOST), Effort(0.0, 1, 1)
 
@@ -85,7 +87,7 @@ def _arguments(lines: Collection[str]) -> argparse.Namespace:
         "--again", action="store_true", help="put the lines in place of those in benchmarks/results.json"
     )
     parser.add_argument("--sizes", nargs="+", type=int, help="in place of the sizes of each line")
-    parser.add_argument("--threads", type=int, default=2, help="the most threads (2)")
+    parser.add_argument("--threads", type=at_least_one, default=2, help="the most threads (2)")
     parser.add_argument("--pairs", type=int, help=f"pairs of times, in place of {FEWEST} to {MOST}")
     parser.add_argument("--output", type=Path, help="folder of results.json, RESULTS.md and growth.svg")
     parser.add_argument("--list", action="store_true", help="list the lines and their peers")

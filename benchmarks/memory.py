@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import yaml
-from analysis_stage import copy_project, jobs_since, run_workflow
+from analysis_stage import at_least_one, copy_project, jobs_since, run_workflow
 from harness.machine import describe_machine
 from synthetic_study import write_lines
 from texts import WORDS, Vocabulary, names
@@ -167,7 +167,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the studies are made, anew, and the page is written")
     parser.add_argument("--poems", type=int, nargs="+", default=list(SIZES), help="sizes of the corpus")
-    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--cores", type=at_least_one, default=2)
     args = parser.parse_args()
     folder = args.folder.resolve()
     sizes = []

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
-from analysis_stage import Memory, Sampler, copy_project, processor_seconds
+from analysis_stage import Memory, Sampler, at_least_one, copy_project, processor_seconds
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ("openiti", "idiolink", "poetrymteb")
@@ -44,7 +44,7 @@ class Taken(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "overhead")
-    parser.add_argument("--cores", type=int, nargs="+", default=[1])
+    parser.add_argument("--cores", type=at_least_one, nargs="+", default=[1])
     parser.add_argument("--no-run", action="store_true", help="measure no run of the demo")
     parser.add_argument("--study", type=Path, help="a study file in place of the demo")
     args = parser.parse_args()

@@ -32,6 +32,8 @@ sys.path.insert(0, str(ROOT / "workflow"))
 
 from synthetic_poetry import CORPUS, SETTINGS, make  # noqa: E402  (it imports verseir)
 
+from verseir.whole import at_least_one  # noqa: E402
+
 MODE, BM25, DENSE = "poem", "bm25-multilingual", "random-384"
 DIMENSION = 384
 MEASURES = ["nDCG@10", "MAP", "Recall@10", "Recall@100"]
@@ -218,7 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--share", type=float, default=1.0, help="part of the poems and queries, to try it out")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=at_least_one, default=2)
     parser.add_argument("--depth", type=int, default=100, help="poems in a ranked list")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scaling", action="store_true", help="fit the cost model, after the steps")

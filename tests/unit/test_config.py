@@ -194,6 +194,7 @@ def test_an_edited_set_is_derived_from_another():
         ({"analyses": {"normalisation": {"query_sets": ["p"]}}}, "unknown query set 'p'"),
         ({"analyses": {"margin": 0}}, "analyses.margin"),
         ({"analyses": {"deployment": {"baseline": {"system": "bm52"}}}}, "did you mean 'bm25'"),
+        ({"analyses": {"deployment": {"baseline": {"system": "use-m3"}}}}, "or take `baseline` out"),
         ({"analyses": {"deployment": {"baseline": {"mode": "verses"}}}}, "did you mean 'verse'"),
         ({"analyses": {"deployment": {"mix": {"quoting": 0}}}}, "no register counts"),
         ({"analyses": {"deployment": {"mix": {"quotes": 1}}}}, "analyses.deployment.mix"),

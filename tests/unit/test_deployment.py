@@ -101,10 +101,63 @@ def test_a_declared_mix_weighs_the_registers():
     found = advised(*two_registers(), mix={"quoting": 30, "abstract": 10})
     mix = row(found, scope="mix")
     assert mix["estimate"] == pytest.approx(0.125) and row(found, "quoting")["share"] == 0.75
-    lacking = row(advised(*two_registers(), mix={"quoting": 1, "half-remembered": 1}), scope="mix")
-    assert lacking["verdict"] == OPEN and lacking["system"] is None and "half-remembered" in lacking["note"]
+    none = row(advised(*two_registers(), mix={"half-remembered": 1}), scope="mix")
+    assert none["verdict"] == OPEN and none["system"] is None and "half-remembered" in none["note"]
     alone = advised(*two_registers(), mix={"quoting": 1, "half-remembered": 0})
     assert alone.filter(pl.col("scope") == "mix").is_empty()
+
+
+def test_a_mix_is_told_of_the_registers_that_there_are():
+    found = advised(*two_registers(), mix={"quoting": 3, "abstract": 1, "half-remembered": 1})
+    whole = advised(*two_registers(), mix={"quoting": 3, "abstract": 1})
+    assert row(found, scope="mix")["estimate"] == pytest.approx(row(whole, scope="mix")["estimate"])
+    assert [row(found, name)["share"] for name in ("quoting", "abstract", "half-remembered")] == pytest.approx(
+        [0.75, 0.25, 0]
+    )
+    told = said(found).sentences[0]
+    assert "The mix: 75% quoting and 25% abstract. The mix is told without half-remembered (20.0%)" in told
+    single = advised(*two_registers(), mix={"quoting": 1, "half-remembered": 1})
+    assert row(single, scope="mix")["n"] == 60 and "The mix: 100% quoting." in said(single).sentences[0]
+
+
+def test_probes_alone_are_said_to_be_alone():
+    registers = ["quoting"] * 30 + ["abstract"] * 30
+    queries, qrels = asked(60, registers=registers)
+    values = outcomes({"bm25": np.zeros(60), "e5": hits(60, 0.7)})
+    synthetic = queries["query_set"].unique().to_list()
+    told = said(advised(values, queries, qrels, synthetic=synthetic)).sentences
+    assert "rests on synthetic probes alone" in told[0] and "in part" not in " ".join(told)
+
+
+def test_nothing_that_was_found_is_no_advice():
+    found = advised(outcomes({"bm25": np.zeros(30), "e5": np.zeros(30)}), *asked(30))
+    assert found["verdict"][0] == OPEN
+    assert "nothing was ever found: no configuration has Recall@5 above 0" in said(found).sentences[0]
+
+
+@pytest.mark.parametrize("n", [12, 90])
+def test_the_same_gain_on_every_query_is_recommended(n):
+    found = advised(outcomes({"bm25": np.full(n, 0.2), "e5": np.full(n, 0.5)}), *asked(n))
+    assert found["verdict"][0] == RECOMMENDED and found["test"][0] == "exact sign flip"
+    assert found["p"][0] == pytest.approx(2.0 ** (1 - n))
+    loss = advised(outcomes({"bm25": np.full(n, 0.5), "e5": np.full(n, 0.2)}), *asked(n))
+    assert loss["verdict"][0] == KEEP
+    few = advised(outcomes({"bm25": np.full(6, 0.2), "e5": np.full(6, 0.5)}), *asked(6))
+    assert few["verdict"][0] == OPEN
+
+
+def test_a_difference_reads_as_one_and_stays_within_what_is_possible():
+    rng = np.random.default_rng(3)
+    values = {name: rng.integers(0, 2, 10).astype(float) for name in ("bm25", "e5", "big", "fused")}
+    for seed in range(8):
+        found = advised(outcomes(values), *asked(10), seed=seed)
+        for column in ("ci_low", "ci_high", "level_low", "level_high"):
+            assert found[column].drop_nulls().is_between(-1, 1).all()
+    bm25 = np.concatenate([np.ones(12), np.zeros(12)])
+    worse = bm25.copy()
+    worse[[0, 1, 2, 15]] = 1 - worse[[0, 1, 2, 15]]
+    told = said(advised(outcomes({"bm25": bm25, "e5": worse}), *asked(24))).sentences[0]
+    assert "e5 over verses has Recall@5 0.083 below bm25 over verses (difference [" in told
 
 
 def test_equal_data_in_another_order_give_the_same_advice():
@@ -246,7 +299,7 @@ def test_themes_stand_apart_and_an_unjudged_set_says_so():
 def test_queries_without_a_register_have_a_row_of_their_own():
     found = advised(outcomes({"bm25": np.zeros(30), "e5": np.ones(30)}), *asked(30))
     assert found["register"].to_list() == [None] and found["verdict"][0] == RECOMMENDED
-    assert said(found).brief[0].startswith("For known-item queries deploy e5 over verses")
+    assert said(found).brief[0].startswith("For queries without a register deploy e5 over verses")
 
 
 def test_empty_tables_are_a_panel_that_says_why():

@@ -211,6 +211,16 @@ def test_a_link_opens_a_query_whatever_its_id(explored, chrome):
     assert chrome.errors == []
 
 
+@pytest.mark.parametrize("name", ["known/none", "x/y", "known/%E0%A4%A", "/"])
+def test_a_link_to_no_query_says_so(explored, chrome, name):
+    chrome.open("about:blank")
+    chrome.open(f"{address_of(explored / 'report' / 'index.html')}#explorer/{name}")
+    told = chrome.run("document.querySelector('#explorer .told').textContent")
+    assert told == "The query of this link is not among those of this page."
+    assert chrome.run("document.querySelector('#explorer .told').getBoundingClientRect().top") < 1000
+    assert chrome.errors == []
+
+
 def test_keys_alone_reach_and_open_a_query(page):
     page.run("document.querySelector('#explorer input[name=words]').focus()")
     for _ in range(20):
@@ -308,6 +318,27 @@ def test_nothing_is_wider_than_a_phone(page):
     page.run("location.hash = '#explorer/known/demo-001-q'")
     page.run("new Promise(done => setTimeout(done, 50))")
     assert page.run("document.documentElement.scrollWidth") <= 390
+
+
+LONG_NAMES = """(() => {
+  const places = ["h1", ".byline b", "header .prose", ".poem-name b bdi", ".poem-name > bdi", ".poem-name > span",
+    ".run h5", ".query h3", ".query .facts-line span", ".found q", ".found small span", "#explorer .told", ".explained",
+    ".findings p"];
+  for (const place of places) for (const one of document.querySelectorAll(place)) one.textContent = "x_".repeat(300);
+  return document.documentElement.scrollWidth;
+})()"""
+
+
+def test_names_without_a_blank_are_no_wider_than_a_phone(page):
+    page.call("Emulation.setDeviceMetricsOverride", width=390, height=800, deviceScaleFactor=1, mobile=True)
+    page.run("location.hash = '#explorer/known/demo-001-q'")
+    page.run("new Promise(done => setTimeout(done, 50))")
+    assert page.run(LONG_NAMES) <= 390
+    for width in (300, 700, 390, 1400):
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
+        page.run("new Promise(done => setTimeout(done, 100))")
+        assert page.run("document.documentElement.scrollWidth") <= width
+    assert page.errors == []
 
 
 def test_every_run_is_there(explored):

@@ -164,3 +164,29 @@ def test_an_embedded_encoder_is_ready(capsys):
     assert main(["probe", "use-m3", *REGISTRY]) == 0
     told = capsys.readouterr().out
     assert "package: " in told and told.splitlines()[-1] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        (b"a: [", "not valid YAML"),
+        (b"- one\n- two\n", "holds no systems by name"),
+        (b"just words", "holds no systems by name"),
+        (b"{a: {kind: bm25}}\n", "in braces"),
+        ("a: {kind: bm25}".encode("utf-16"), "is UTF-16"),
+        (b"my-encoder-v1:\n  kind: bm25\n", "--name gives it another name"),
+    ],
+)
+def test_a_file_that_cannot_take_an_entry_is_refused_before_the_trial(models, tmp_path, capsys, held, words):
+    mine = tmp_path / "mine.yaml"
+    mine.write_bytes(held)
+    assert main(["probe", str(models / "My Encoder v1"), *REGISTRY, "--gpus", "0", "--register", str(mine)]) == 1
+    told = capsys.readouterr().out
+    assert words in told and "check:" not in told and mine.read_bytes() == held
+
+
+@pytest.mark.parametrize("system", ["bm25", "rrf-bm25-e5", "e5-small-q4"])
+def test_only_a_folder_is_registered(tmp_path, capsys, system):
+    mine = tmp_path / "mine.yaml"
+    assert main(["probe", system, *REGISTRY, "--register", str(mine)]) == 1
+    assert "--register is for a folder" in capsys.readouterr().out and not mine.exists()

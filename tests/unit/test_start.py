@@ -92,3 +92,14 @@ def test_the_seconds_of_all_jobs_are_summed(tmp_path):
         (files / place).parent.mkdir(parents=True, exist_ok=True)
         (files / place).write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:01\tNA\n", encoding="utf-8")
     assert job_seconds(tmp_path) == (4.0, {"report": 1, "index_bm25": 2})
+
+
+@pytest.mark.parametrize("given", ["0", "-3", "1.5", "many", ""])
+@pytest.mark.parametrize(
+    "call", [["check", "demo", "--cores"], ["search_bm25", "--threads"], ["plan_costs", "--threads"]]
+)
+def test_cores_and_threads_are_whole_numbers_of_at_least_one(capsys, call, given):
+    with pytest.raises(SystemExit) as left:
+        main([*call, given] if given.lstrip("-") == given else [*call[:-1], f"{call[-1]}={given}"])
+    assert left.value.code == 2
+    assert f"'{given}' is not a whole number of at least 1" in capsys.readouterr().err

@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from verseir.yaml_files import read_yaml, repeated_keys
+from verseir.cli.check import read_study
+from verseir.counts import read_counts
+from verseir.faults import InputFaults
+from verseir.systems.registry import load_registry
+from verseir.yaml_files import decoded_yaml, read_yaml, repeated_keys
 
 TWICE = "study: a\ncorpora:\n  c: {adapter: jsonl, path: x, path: y}\nlist:\n- {k: 1}\n- k: 1\n  k: 2\nstudy: b\n"
 
@@ -33,7 +37,51 @@ def test_what_snakemake_says_itself_is_not_said_again(tmp_path, text):
     assert repeated_keys(tmp_path / "none.yaml", "none.yaml") == []
 
 
-def test_aliases_are_followed_once():
-    doubled = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))
-    assert not read_yaml("a0: &a0 {k: 1}\n" + doubled + "b: *a0\n", "x")[2]
-    assert not read_yaml("a: &a [*a]\n", "x")[2]
+BOMB = "a0: &a0 {k: 1}\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))
+
+
+def test_what_aliases_repeat_is_counted_without_being_written_out():
+    content, _, (fault,) = read_yaml(BOMB, "x")
+    assert content is None and fault.line > 1 and "its aliases (*) make more than 300,000 values" in fault.problem
+    assert not read_yaml("a: &a {k: 1}\nb: [*a, *a]\nc: {<<: *a}\n", "x")[2]
+    many = "a: [" + "1, " * 310_000 + "]"
+    assert not read_yaml(many, "x")[2]
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", "a: &a {b: {c: [1, *a]}}\n", "&a {<<: *a}\n"])
+def test_yaml_that_holds_itself_is_a_fault(tmp_path, text):
+    content, _, (fault,) = read_yaml(text, "x")
+    assert content is None and fault.problem == "an alias (*) stands inside of what it repeats" and fault.line == 1
+    path = tmp_path / "study.yaml"
+    path.write_text(text, encoding="utf-8")
+    (found,) = repeated_keys(path, "study.yaml")
+    assert found.problem == fault.problem
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("study: دراسة".encode("utf-16"), "is UTF-16"),
+        ("study: a".encode("utf-16-le"), "is UTF-16"),
+        ("study: a\ntitle: عنوان".encode("windows-1256"), "is not UTF-8 (byte 0xda)"),
+        (b"PK\x03\x04abc", "no text"),
+        (b"study: \0\0", "no text"),
+    ],
+)
+def test_a_file_in_another_encoding_says_which_and_what_mends_it(tmp_path, data, words):
+    path = tmp_path / "study.yaml"
+    path.write_bytes(data)
+    text, (fault,) = decoded_yaml(path, "study.yaml")
+    assert text == "" and words in fault.problem and "UTF-8" in fault.hint and fault.file == "study.yaml"
+    with pytest.raises(InputFaults, match=r"study\.yaml"):
+        read_study([str(path)])
+    with pytest.raises(InputFaults, match=r"study\.yaml"):
+        load_registry([path])
+
+
+def test_a_bomb_ends_the_check_of_a_study_and_of_a_registry(tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(BOMB, encoding="utf-8")
+    for read in (lambda: read_study([str(path)]), lambda: load_registry([path]), lambda: read_counts(path)):
+        with pytest.raises(InputFaults, match="values of it"):
+            read()

@@ -1,13 +1,17 @@
 """An archivist's way: the template study on its two spreadsheets, checked and run to its report."""
 
 import json
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import openpyxl
 import polars as pl
+import psutil
 import pytest
 import yaml
 
@@ -73,6 +77,42 @@ def test_the_check_tells_all_faults_at_once_and_runs_nothing(archive):
     (archive.folder / "wrong.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
     told = check(archive, "wrong.yaml")
     assert told.returncode == 1 and "did you mean 'path'" in told.stderr and "Traceback" not in told.stderr
+
+
+def test_the_command_can_be_pasted_and_a_failed_plan_says_why(archive):
+    odd = archive.folder / "my 'odd' study.yaml"
+    shutil.copy(archive.folder / "study.yaml", odd)
+    told = check(archive, odd.name)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert shlex.split(told.stdout.splitlines()[-1])[-2:] == ["--configfile", odd.name]
+    rules = archive.folder / "workflow/rules/plan.smk"
+    before = rules.read_text(encoding="utf-8")
+    try:
+        rules.write_text(before + "\nrule broken_on_purpose:\n    nonsense: 1\n", encoding="utf-8")
+        told = check(archive, odd.name)
+    finally:
+        rules.write_text(before, encoding="utf-8")
+        odd.unlink()
+    assert told.returncode == 2 and "could not be planned: Snakemake ended with 1" in told.stderr
+    assert "nonsense" in told.stderr and "Traceback" not in told.stderr
+
+
+def test_an_interrupt_ends_what_the_check_started(archive):
+    call = subprocess.Popen(
+        [sys.executable, "-m", "verseir", "check", "study.yaml", "--cores", "2"],
+        cwd=archive.folder,
+        env=archive.environment() | {"PYTHONPATH": str(archive.folder / "workflow")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    end = time.monotonic() + 60
+    while not (children := psutil.Process(call.pid).children(recursive=True)):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    call.send_signal(signal.SIGINT)
+    call.communicate(timeout=60)
+    assert call.returncode == 130
+    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_a_study_is_known_by_its_name(archive):

@@ -45,6 +45,8 @@ def limit_threads(arguments: list[str]) -> None:
     """Give the numeric libraries as many threads as ``--threads`` says. They read this once, when imported."""
     if "--threads" in arguments[:-1]:
         threads = arguments[arguments.index("--threads") + 1]
+        if not (threads.isascii() and threads.isdecimal() and int(threads)):
+            return  # argparse tells of it
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
             os.environ[variable] = threads
 

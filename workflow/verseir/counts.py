@@ -15,6 +15,7 @@ from typing import Any
 
 from verseir.faults import Fault, InputFaults, UserError
 from verseir.rows import read_utf8
+from verseir.yaml_files import read_yaml
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "counts.schema.json"
 
@@ -60,15 +61,11 @@ def read_counts(path: Path) -> dict[str, Any]:
         InputFaults: all faults at once: keys, and numbers that cannot hold together.
     """
     import jsonschema
-    import yaml
 
     faults: list[Fault] = []
     text = read_utf8(path, str(path), faults)
-    try:
-        counts = yaml.safe_load(text)
-    except yaml.YAMLError as broken:
-        mark = getattr(broken, "problem_mark", None)
-        faults.append(Fault(str(path), mark.line + 1 if mark else 0, "", "is not valid YAML"))
+    counts, _, unsound = read_yaml(text, str(path))
+    faults += unsound
     if faults:
         raise InputFaults(faults)
     counts = _keys_as_text(counts)

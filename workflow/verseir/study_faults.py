@@ -287,10 +287,6 @@ def _edit_faults(name: str, query_set: dict[str, Any], query_sets: dict[str, Any
         yield Fault(where, 0, f"query_sets.{name}.corpora", problem, f"corpora: {query_sets[source]['corpora']}")
 
 
-#: Fields of the baseline of a deployment, and what they name.
-_BASELINE = (("deployment.baseline.system", "system"), ("deployment.baseline.mode", "mode"))
-
-
 def analysis_faults(study: Study, where: str) -> Iterator[Fault]:
     """Settings of the analyses that name what the study does not have."""
     asked, measures = study.analyses, study.spec["measures"]
@@ -307,8 +303,11 @@ def analysis_faults(study: Study, where: str) -> Iterator[Fault]:
     if asked["reference_encoder"] is not None:
         yield from unknown([asked["reference_encoder"]], encoders, "reference_encoder", "dense system")
     baseline = asked["deployment"].get("baseline", {})
-    yield from unknown([baseline.get("system", study.shown_systems[0])], study.shown_systems, *_BASELINE[0])
-    yield from unknown([baseline.get("mode", asked["base_mode"])], study.modes, *_BASELINE[1])
+    for key, known in (("system", study.shown_systems), ("mode", study.modes)):
+        if baseline.get(key, known[0]) not in known:
+            problem = f"the baseline of the advice, '{baseline[key]}', is not among the {key}s of the study"
+            hint = f"{closest(baseline[key], known)}; add it to `{key}s`, or take `baseline` out"
+            yield Fault(where, 0, f"analyses.deployment.baseline.{key}", problem, hint)
     if "mix" in asked["deployment"] and not sum(asked["deployment"]["mix"].values()) > 0:
         yield Fault(where, 0, "analyses.deployment.mix", "no register counts", "give one a share above 0")
     ablation = asked.get("normalisation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from verseir.faults import Fault
@@ -56,8 +57,7 @@ def read_utf8(path: Path, label: str, faults: list[Fault]) -> str:
 
 def mending(label: str, encoding: str = "") -> str:
     """The command that rewrites a file as it should be."""
-    name = f"'{label}'" if any(map(str.isspace, label)) else label
-    return f"python -m verseir repair_text {f'--encoding {encoding} ' if encoding else ''}{name}"
+    return f"python -m verseir repair_text {f'--encoding {encoding} ' if encoding else ''}{shlex.quote(label)}"
 
 
 def decoded(data: bytes, label: str, faults: list[Fault]) -> str:

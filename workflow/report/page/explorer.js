@@ -261,7 +261,14 @@ function startExplorer() {
   form.addEventListener("input", update);
   form.addEventListener("submit", event => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(() => { setDefaults(); update(); }));
-  const follow = () => { const query = named(location.hash); if (query) choose(query, true); };
+  const follow = () => {
+    const query = named(location.hash);
+    if (query) choose(query, true);
+    else if (location.hash.startsWith("#explorer/")) {
+      said.textContent = "The query of this link is not among those of this page.";
+      section.scrollIntoView({ block: "start" });
+    }
+  };
   addEventListener("hashchange", follow);
   addEventListener("popstate", follow);
 

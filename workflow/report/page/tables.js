@@ -59,7 +59,7 @@ function startTables() {
       place.classList.toggle("at-end", place.scrollLeft + place.clientWidth >= place.scrollWidth - 2);
     };
     place.addEventListener("scroll", look, { passive: true });
-    new ResizeObserver(look).observe(place);
+    new ResizeObserver(() => requestAnimationFrame(look)).observe(place); // the note moves what is observed: not in the same frame
   }
   for (const event of ["beforeprint"]) addEventListener(event, () => document.querySelectorAll("details").forEach(part => { if (part.querySelector("table")) part.open = true; }));
 }

@@ -19,6 +19,7 @@ from verseir.analyses.clusters import cluster_kind, clusters_of
 from verseir.analyses.deployment_choice import Choice, Margin, choose, columns, decide
 from verseir.analyses.deployment_costs import Config, Costs
 from verseir.analyses.paired import TESTED, Draws, independent, notes, tidy
+from verseir.formats import percent
 from verseir.orders import REGISTERS, register_order
 from verseir.stats.holm import holm
 from verseir.stats.selection import Rows
@@ -73,6 +74,8 @@ DEPLOYMENT = define(
     " queries_to_level seconds_per_query seconds_per_poem index_mb gpu note",
     unique="corpus scope register query_sets measure",
 )
+#: How the note begins of a mix that names registers which no query has.
+WITHOUT = "the mix is told without"
 NO_QUERY = "not estimable: no query of this register"
 UNMEASURED = "not estimable: no query has a relevant poem that is known"
 DIFFERENT = "not estimable: no configuration searched all of these query sets"
@@ -272,16 +275,23 @@ def _known_item(
     usual = {name for name in REGISTERS if name != THEMATIC} if found != {""} else set()
     names = sorted(found | usual | set(asked.mix or {}), key=lambda name: (name == "", register_order(name)))
     shares = _shares(outcomes, asked.mix)
+    lacking = [name for name in sorted(shares, key=register_order) if shares[name] > 0 and name not in found]
+    there = sum(share for name, share in shares.items() if name not in lacking)
+    note = ""
+    if lacking and there > 0:
+        left_out = ", ".join(f"{name} ({percent(shares[name])})" for name in lacking)
+        note = f"{WITHOUT} {left_out}, of which there is no query: the shares of the others are made whole"
+        shares = {name: 0.0 if name in lacking else share / there for name, share in shares.items()}
     said = [_of_register(outcomes, name, shares.get(name, 0.0), costs, asked, draws) for name in names]
     weighed = {name: share for name, share in shares.items() if share > 0}
-    lacking = [name for name in sorted(weighed, key=register_order) if name not in found]
-    if lacking:
+    if lacking and not there > 0:
         why = f"not estimable: the mix has {', '.join(lacking)}, of which there is no query"
         yield {"scope": MIX, "share": 1.0, "probes": False}, _nothing(why)
-    elif len(weighed) > 1:
+    elif len(weighed) > 1 or note:
         inside = outcomes.some(np.isin(outcomes.register, sorted(weighed)))
-        choice, note = _chosen(inside, weighed, costs, asked, draws)
-        yield {"scope": MIX, "share": 1.0, "probes": bool(inside.probe.any()), "note": note}, choice
+        choice, more = _chosen(inside, weighed, costs, asked, draws)
+        about = {"scope": MIX, "share": 1.0, "probes": bool(inside.probe.any()), "note": notes(note, more) or ""}
+        yield about, choice
     yield from said
 
 

@@ -13,12 +13,14 @@ from verseir.analyses.deployment_costs import Config, Costs
 from verseir.analyses.equivalence import FEWEST, TOO_SMALL, intervals
 from verseir.analyses.paired import TOO_FEW, Draws, compare_columns, notes
 from verseir.stats.sample_size import clusters_to_level, clusters_to_tell
-from verseir.stats.selection import Gain, Rows, mixed_interval, selected_gain, weighted_means
+from verseir.stats.selection import NOISE, Gain, Rows, mixed_interval, selected_gain, weighted_means
 
 #: What follows from a row.
 RECOMMENDED, LEVEL, KEEP, OPEN = "recommended", "level", "keep the baseline", "not enough queries to tell"
 ALPHA = 0.05
 ALONE = "not estimable: one configuration alone, nothing to compare it with"
+#: No configuration found what a query was for.
+NEVER = "nothing was found by any configuration"
 BY_ITSELF = "established by itself, not after Holm's correction"
 
 
@@ -127,18 +129,40 @@ def _tested(
     draws: Draws,
     alone: bool,
 ) -> tuple[dict[str, Any], tuple[float, float]]:
-    """The test of a gain with its interval, as columns of the table, and its 90% interval."""
+    """The test of a gain with its interval, as columns of the table, and its 90% interval.
+
+    Measures lie in [0, 1], so their differences in [-1, 1]: a t interval of few queries may reach beyond and is cut
+    there. It covers no less for that.
+    """
+    difference = held - own
     flat = math.isnan(gain.p)  # the same difference throughout: a t test has nothing to go by
     if flat or (alone and len(rows.weight) == 1):
-        difference = (held - own)[:, None]
         outcome = compare_columns(held[:, None], own[:, None], rows.clusters, draws, kind=kind)[0]
-        inner = intervals(difference, rows.clusters, margin.width, draws.resamples, draws.seed)[0]
+        inner = intervals(difference[:, None], rows.clusters, margin.width, draws.resamples, draws.seed)[0]
         found = {"ci_low": outcome.ci_low, "ci_high": outcome.ci_high, "test": outcome.test, "p": outcome.p}
-        return found | {"note": outcome.note}, (inner.low, inner.high)
+        if flat and (np.all(difference > NOISE) or np.all(difference < -NOISE)):
+            found |= {"test": "exact sign flip", "p": _one_sided_signs(rows.n_clusters())}
+        return _cut(found) | {"note": outcome.note}, _within(inner.low, inner.high)
     name = "corrected t" if gain.wider > 1 else "t"
     name += "" if rows.clusters is None else f" by {kind}"
     found = {"ci_low": gain.low, "ci_high": gain.high, "test": name, "p": gain.p}
-    return found, (gain.inner_low, gain.inner_high)
+    return _cut(found), _within(gain.inner_low, gain.inner_high)
+
+
+def _one_sided_signs(clusters: int) -> float:
+    """The two-sided p of a permutation test by all flips of signs (Fisher, 1935) where all have one sign."""
+    return float(2.0 ** (1 - clusters)) if clusters < 1000 else float(np.finfo(np.float64).tiny)
+
+
+def _cut(found: dict[str, Any]) -> dict[str, Any]:
+    low, high = _within(found["ci_low"], found["ci_high"])
+    return found | {"ci_low": low, "ci_high": high}
+
+
+def _within(low: float, high: float) -> tuple[float, float]:
+    """An interval of a difference cut to what is possible; NaN stays NaN."""
+    low, high = np.clip([low, high], -1.0, 1.0).tolist()
+    return low, high
 
 
 def _queries(clusters: int | None, per_cluster: float) -> int | None:
@@ -154,7 +178,13 @@ def decide(choice: Choice, p_holm: float, costs: Costs, margin: float) -> dict[s
     if best is None:
         return _deployed(choice, KEEP, baseline, costs, "")
     low, high = choice.row.get("ci_low", math.nan), choice.row.get("ci_high", math.nan)
+    gain = choice.row.get("estimate", math.nan)
+    if math.isnan(low) and choice.row["test"] == "exact sign flip":  # the same difference throughout
+        low = high = gain
     few = choice.independent < FEWEST
+    if choice.row["baseline_mean"] == 0 and choice.row["in_sample"] == 0:
+        note = notes(choice.row["note"], NEVER) or ""
+        return _deployed(choice, OPEN, baseline, costs, "") | {"note": note}
     if not few and -margin < choice.inner[0] and choice.inner[1] < margin:
         why = costs.why_cheaper(best, baseline)
         if why:

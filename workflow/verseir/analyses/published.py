@@ -14,6 +14,7 @@ import polars as pl
 from verseir.faults import Fault, InputFaults, closest
 from verseir.rows import read_utf8
 from verseir.tables import define
+from verseir.yaml_files import read_yaml
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "published.schema.json"
 
@@ -97,15 +98,11 @@ def read_published(path: Path) -> dict[str, Any]:
         InputFaults: all faults at once: keys, figures that are no figures, a name that comes twice.
     """
     import jsonschema
-    import yaml
 
     faults: list[Fault] = []
     text = read_utf8(path, str(path), faults)
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as broken:
-        mark = getattr(broken, "problem_mark", None)
-        faults.append(Fault(str(path), mark.line + 1 if mark else 0, "", "is not valid YAML"))
+    content, _, unsound = read_yaml(text, str(path))
+    faults += unsound
     if faults:
         raise InputFaults(faults)
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))

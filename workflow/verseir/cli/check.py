@@ -11,8 +11,11 @@ import argparse
 import contextlib
 import io
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,15 +30,22 @@ from verseir.study import Study
 from verseir.study_faults import missing_files
 from verseir.systems.devices import cpu_threads, visible_gpus
 from verseir.tables import read_table
-from verseir.yaml_files import read_yaml
+from verseir.whole import at_least_one
+from verseir.yaml_files import decoded_yaml, read_yaml
 
 #: The study that runs where none is named.
 DEMO = "config/config.yaml"
+#: Seconds that Snakemake has to end after an interrupt.
+PATIENCE = 10
+#: Lines of its last words that are shown.
+LAST = 15
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", nargs="+", help="a name in config/studies, such as my-archive, or a path")
-    parser.add_argument("--cores", type=int, default=cpu_threads(), help="cores that the run may use; all when absent")
+    parser.add_argument(
+        "--cores", type=at_least_one, default=cpu_threads(), help="cores that the run may use; all when absent"
+    )
 
 
 def run(args: argparse.Namespace) -> None:
@@ -45,21 +55,17 @@ def run(args: argparse.Namespace) -> None:
     options = ["--cores", str(args.cores), "--resources", "gpu=1"]
     options += [] if paths == [DEMO] else ["--configfile", *paths]
     with contextlib.chdir(root):
-        listing = None
         try:
             study = read_study(paths)
-            listing = _snakemake("--dry-run", "--quiet", "rules", *options)  # meanwhile
-            inputs = _inputs(study)
+            with _snakemake("--dry-run", "--quiet", "rules", *options) as listing:  # meanwhile
+                inputs = _inputs(study)
+                print(f"The study {study.name} ({', '.join(paths)})\n\n{inputs}\n")
+                print(_foretold(study, listing, options, args.cores))
         except InputFaults as found:
-            if listing is not None:
-                listing.terminate()
-                listing.communicate()
             print(f"{', '.join(paths)}: {found}\n\nNothing was run. Mend these and check again.", file=sys.stderr)
             raise SystemExit(1) from None
-        print(f"The study {study.name} ({', '.join(paths)})\n\n{inputs}\n")
-        print(_foretold(study, listing, options, args.cores))
-    command = " ".join(["snakemake", *options])
-    elsewhere = "" if here == root else f"cd {os.path.relpath(root, here)} && "
+    command = shlex.join(["snakemake", *options])
+    elsewhere = "" if here == root else f"cd {shlex.quote(os.path.relpath(root, here))} && "
     print(f"\nAll inputs are sound. To run the study:\n{elsewhere}{command}")
 
 
@@ -88,8 +94,10 @@ def read_study(paths: list[str]) -> Study:
     config: dict[str, Any] = {}
     faults: list[Fault] = []
     for path in paths:
-        text = Path(path).read_text(encoding="utf-8-sig", errors="replace")
-        content, _, found = read_yaml(text, path, "a study is YAML: see config/README.md")
+        text, found = decoded_yaml(Path(path), path)
+        content = None
+        if not found:
+            content, _, found = read_yaml(text, path, "a study is YAML: see config/README.md")
         faults += found
         if isinstance(content, Mapping):
             _merge(config, content)
@@ -125,14 +133,14 @@ def _foretold(study: Study, listing: subprocess.Popen[str], options: list[str], 
     """What will run, how long, how much disk."""
     listed = listing.communicate()[0]
     if listing.returncode:
-        return _untold(listed)
+        return _untold(listed, listing.returncode)
     jobs = jobs_of(listed)
     if not jobs:
         return f"Nothing is to be done: results/{study.name}/report/index.html is up to date."
-    planning = _snakemake("plan_costs", "--quiet", "all", *options)
-    planned = planning.communicate()[0]
+    with _snakemake("plan_costs", "--quiet", "all", *options) as planning:
+        planned = planning.communicate()[0]
     if planning.returncode:
-        return _untold(planned)
+        return _untold(planned, planning.returncode)
     plan = read_table(f"results/{study.name}/plan.csv", PLAN)
     gpu = bool(visible_gpus())
     seconds = seconds_of_jobs(Path("results"))
@@ -141,18 +149,46 @@ def _foretold(study: Study, listing: subprocess.Popen[str], options: list[str], 
     return "\n\n".join([*parts, "\n".join(filter(None, last))])
 
 
-def _snakemake(*arguments: str) -> subprocess.Popen[str]:
+@contextlib.contextmanager
+def _snakemake(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A call of Snakemake that ends, with all that it started, where this process leaves it early."""
     command = [sys.executable, "-m", "snakemake", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    call = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
+    )
+    try:
+        with _stopped_by(signal.SIGTERM, signal.SIGHUP):
+            yield call
+    finally:
+        for last_word in (signal.SIGINT, signal.SIGKILL):  # at the first Snakemake takes its lock away
+            if call.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(call.pid, last_word)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    call.communicate(timeout=PATIENCE)
 
 
-def _untold(output: str) -> str:
+@contextlib.contextmanager
+def _stopped_by(*signals: signal.Signals) -> Iterator[None]:
+    """These signals stop what is inside as an interrupt does, so that it can tidy up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {one: signal.signal(one, signal.default_int_handler) for one in signals}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _untold(output: str, code: int) -> str:
     """Why what will run cannot be told: another run is under way, or something went wrong."""
     if "cannot be locked" in output or "LockException" in output:
-        return "Another run is under way in this folder: what this one would do is told when that has ended."
-    tail = "\n".join(_last_lines(output))
-    raise UserError(f"the inputs are sound, but the rules could not be planned:\n{tail}", "make check tells all of it")
-
-
-def _last_lines(output: str) -> Iterator[str]:
-    yield from output.strip().splitlines()[-15:]
+        return (
+            "Another run is under way in this folder: what this one would do is told when that has ended.\n"
+            "If there is none, the last was killed: snakemake --unlock, and check again."
+        )
+    tail = "\n".join(output.strip().splitlines()[-LAST:]) or "nothing"
+    problem = f"the inputs are sound, but the rules could not be planned: Snakemake ended with {code} and said\n{tail}"
+    raise UserError(problem, "make check tells all of it")

@@ -4,6 +4,7 @@ With a study its file is read too: what is wrong in it is told with its line, be
 """
 
 import argparse
+import shlex
 from pathlib import Path
 
 from verseir.config import load_study
@@ -45,7 +46,7 @@ def study_finding(path: Path) -> Finding:
     except InputFaults as error:
         return Finding("study", PROBLEM, str(error))
     systems, sets = count(len(study.spec["systems"]), "system"), count(len(study.query_sets), "query set")
-    check = f"snakemake check --cores 1 --configfile {path} reads all inputs"
+    check = f"snakemake check --cores 1 --configfile {shlex.quote(str(path))} reads all inputs"
     return Finding("study", OK, f"{path}: {count(len(study.corpora), 'corpus', 'corpora')}, {sets}, {systems}; {check}")
 
 

@@ -13,6 +13,7 @@ from verseir.systems.loading import load_encoder
 from verseir.systems.query_encoding import QueryEncoding
 from verseir.systems.registry import can_use_gpu
 from verseir.tables import CHUNKS, QUERIES, read_table
+from verseir.whole import at_least_one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_text_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that say what is encoded, and with what."""
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=at_least_one, default=1)
     parser.add_argument("--gpus", type=int, default=1, help="GPUs that this job was given; 0: it runs on the CPU")
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--system", required=True)

@@ -16,12 +16,13 @@ from verseir.costs import Speed, known_speeds
 from verseir.layout import Run, index_place, runs
 from verseir.plan import NO_GPU, PLAN, plan_table, told
 from verseir.tables import CHUNKS, POEMS, QUERIES, read_table, write_table
+from verseir.whole import at_least_one
 
 MIB = 2**20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=1, help="cores of an encode on the CPU")
+    parser.add_argument("--threads", type=at_least_one, default=1, help="cores of an encode on the CPU")
     parser.add_argument("--results", required=True)
     parser.add_argument("--crosses", required=True, nargs="+", type=json.loads, help="JSON: what is crossed with what")
     parser.add_argument("--entries", required=True, type=json.loads, help="JSON: the systems by name")

@@ -14,7 +14,7 @@ from verseir.systems.devices import claim_device
 from verseir.systems.inspection import Line, bm25_lines, encoder_lines, fusion_lines, imported_lines
 from verseir.systems.local_folder import entry_of_folder, entry_text
 from verseir.systems.registry import can_use_gpu, load_registry
-from verseir.yaml_files import read_yaml
+from verseir.yaml_files import decoded_yaml, read_yaml
 
 PROJECT = Path(__file__).parents[3]
 REGISTRY = "config/systems.yaml"
@@ -40,13 +40,14 @@ def run(args: argparse.Namespace) -> int:
     try:
         name, registry, said = _found(args)
         entry = registry[name]
-        _tell("system", f"{name} ({entry['kind']})" + (f": {entry['description']}" if entry["description"] else ""))
-        if entry["kind"] == "dense" and "path" not in entry and args.register:
+        if args.register and said is None:
             raise UserError(f"'{name}' is in the registry already", "--register is for a folder with an encoder")
+        before = _before(args.register, name) if args.register else ""
+        _tell("system", f"{name} ({entry['kind']})" + (f": {entry['description']}" if entry["description"] else ""))
         for what, line in _lines(args, entry, registry):
             _tell(what, line)
         if said is not None:
-            _tell_entry(args, name, said)
+            _tell_entry(args, name, said, before)
     except (InputFaults, UserError) as error:
         print(f"not ready: {error}")
         return 1
@@ -117,7 +118,7 @@ def _texts(args: argparse.Namespace) -> list[str]:
     ]
 
 
-def _tell_entry(args: argparse.Namespace, name: str, said: list[str]) -> None:
+def _tell_entry(args: argparse.Namespace, name: str, said: list[str], before: str) -> None:
     """The lines that register an encoder from a folder; they go to a file where one is named."""
     entry, _ = entry_of_folder(Path(args.system), name)
     text = entry_text(entry)
@@ -126,19 +127,37 @@ def _tell_entry(args: argparse.Namespace, name: str, said: list[str]) -> None:
     if args.register is None:
         print(f"\nIts entry in a registry file (--register FILE adds it):\n\n{text}")
     else:
-        _append(args.register, name, text)
+        _append(args.register, before, text)
         print(f"\nadded to {args.register}:\n\n{text}")
     file = args.register or "my-systems.yaml"
     print(f"A study then says: registry: [{REGISTRY}, {file}] and systems: [..., {name}]\n")
 
 
-def _append(file: Path, name: str, text: str) -> None:
-    before = file.read_text(encoding="utf-8") if file.exists() else ""
-    known, _, faults = read_yaml(before, str(file))
+def _before(file: Path, name: str) -> str:
+    """What a registry file holds before an entry ``name`` is added. Raises where none can be: nothing is tried then."""
+    if not file.exists():
+        if not file.parent.is_dir():
+            raise UserError(f"there is no folder {file.parent}", "--register: a file in a folder that is there")
+        return ""
+    try:
+        text, faults = decoded_yaml(file, str(file))
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}", "--register: a YAML file of systems") from error
+    known: Any = None
+    if not faults:
+        known, _, faults = read_yaml(text, str(file))
     if faults:
         raise InputFaults(faults)
+    if known is not None and not isinstance(known, dict):
+        raise UserError(f"{file} holds no systems by name", "a registry file has lines such as `my-encoder:` with keys")
     if name in (known or {}):
         raise UserError(f"'{name}' is in {file} already", "--name gives it another name")
+    if known and text.lstrip().startswith("{"):
+        raise UserError(f"{file} is written in braces: no entry can be added below", "--register: another file")
+    return text
+
+
+def _append(file: Path, before: str, text: str) -> None:
     gap = "" if not before.strip() else "\n" if before.endswith("\n") else "\n\n"
     write_text(file, before + gap + text)
 

@@ -14,10 +14,11 @@ from verseir.queries.within import read_query_groups
 from verseir.systems.grouped_bm25 import GroupedBm25
 from verseir.systems.tokenizers import tokens_of
 from verseir.tables import QUERIES, RUN, read_table, write_table
+from verseir.whole import at_least_one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=at_least_one, default=1)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--system", required=True)
     parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the system")

@@ -17,10 +17,11 @@ from verseir.systems.query_encoding import QueryEncoding
 from verseir.systems.readings import Reading
 from verseir.systems.stored import stored_vectors
 from verseir.tables import CHUNKS, QUERIES, RUN, read_table, write_table
+from verseir.whole import at_least_one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=at_least_one, default=1)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--system", required=True)
     parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the system")

@@ -9,10 +9,11 @@ from verseir.analyses.fusion_search import FUSION, FUSION_CONTRASTS, FUSION_SUBS
 from verseir.analyses.inputs import judged_runs, read_judged, whole_modes
 from verseir.analyses.paired import Draws
 from verseir.tables import QUERIES, write_table
+from verseir.whole import at_least_one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int)
+    parser.add_argument("--threads", type=at_least_one)
     parser.add_argument("--results", required=True)
     parser.add_argument("--cross", required=True, type=json.loads, help="JSON: the systems, without fusions, to fuse")
     parser.add_argument("--measures", required=True, type=json.loads, help="JSON: query set -> measure to maximise")

@@ -9,10 +9,11 @@ from verseir.queries.within import read_poem_groups, read_query_groups
 from verseir.systems.bm25_tuning import tune
 from verseir.systems.tokenizers import tokens_of, tokens_of_blocks
 from verseir.tables import CHUNKS, QRELS, QUERIES, read_blocks, read_columns, read_table
+from verseir.whole import at_least_one
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=at_least_one, default=1)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--mode", required=True)
     parser.add_argument("--query-set", required=True)

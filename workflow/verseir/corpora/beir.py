@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shlex
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -124,7 +125,7 @@ class JsonLines:
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         number, n_returns, first_return = 0, 0, 0
-        mend = f"python -m verseir repair_text {self.label.removesuffix('.gz')}"
+        mend = f"python -m verseir repair_text {shlex.quote(self.label.removesuffix('.gz'))}"
         try:
             with gzip.open(self.path, "rb") if self.path.suffix == ".gz" else self.path.open("rb") as file:
                 for number, line in enumerate(file, start=1):

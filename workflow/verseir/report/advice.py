@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from verseir.analyses.deployment import MIX, REGISTER
-from verseir.analyses.deployment_choice import KEEP, LEVEL, OPEN, RECOMMENDED
+from verseir.analyses.deployment import MIX, REGISTER, WITHOUT
+from verseir.analyses.deployment_choice import KEEP, LEVEL, NEVER, OPEN, RECOMMENDED
 from verseir.analyses.equivalence import FEWEST
 from verseir.formats import count, interval, known, listing, number, p_phrase, percent, printed, quantity, signed
 from verseir.orders import register_order
@@ -38,6 +38,8 @@ METHOD = (
     "two one-sided tests (Julious, 2004)."
 )
 
+REREAD = "Do the ids in `relevant` name the right poems?"
+
 Row = Mapping[str, Any]
 
 
@@ -66,7 +68,7 @@ class Speech:
         if row["scope"] == MIX:
             kinds = f"the mix of queries{where}" if where else "this archive’s mix of queries"
         elif row["scope"] == REGISTER:
-            kinds = f"{row['register'] or 'known-item'} queries{where}"
+            kinds = f"{row['register']} queries{where}" if row["register"] else f"queries without a register{where}"
         else:
             kinds = f"the queries of {row['query_sets']}{where}"
         return f"{'For' if start else 'for'} {kinds}"
@@ -77,8 +79,8 @@ def _field(field: str) -> str:
     return FIELDS.get(kind, "explanations" if kind == "explanation" else f"{kind}{f' {source}' if source else ''}")
 
 
-def sentence(row: Row, speech: Speech) -> str:
-    """What follows from a row, in one or a few sentences."""
+def sentence(row: Row, speech: Speech, real: bool = False) -> str:
+    """What follows from a row, in one or a few sentences. ``real``: there are readers' queries beside its probes."""
     if row["best_system"] is None:
         return _alone(row, speech)
     said = {RECOMMENDED: _recommended, LEVEL: _level, KEEP: _keep, OPEN: _open}[row["verdict"]]
@@ -86,13 +88,14 @@ def sentence(row: Row, speech: Speech) -> str:
     if row["verdict"] != OPEN:
         parts.append(_cost(row))
     if row["probes"]:
-        parts.append(_probes(row))
+        parts.append(_probes(real))
     return " ".join(filter(None, parts))
 
 
-def _probes(row: Row) -> str:
-    of = "rests in part on" if row["scope"] == MIX else "rests on"
-    return f"This {of} synthetic probes drawn from the poems, not on what readers ask."
+def _probes(real: bool) -> str:
+    of = "rests in part on" if real else "rests on"
+    only = "" if real else "alone, "
+    return f"This {of} synthetic probes {only}drawn from the poems, not on what readers ask."
 
 
 def _alone(row: Row, speech: Speech) -> str:
@@ -140,13 +143,20 @@ def _level(row: Row, speech: Speech) -> str:
 
 def _keep(row: Row, speech: Speech) -> str:
     best, baseline = _two(row, speech)
-    most = "is below it" if row["ci_high"] is not None and row["ci_high"] < 0 else f"gains less than {row['margin']:g}"
+    if row["ci_high"] is not None and row["ci_high"] < 0:
+        most = "is below it"
+    elif row["estimate"] is not None and row["estimate"] < 0:
+        most = f"loses on these queries, and would gain less than {row['margin']:g} at best"
+    else:
+        most = f"gains less than {row['margin']:g}"
     return f"{speech.asked(row)} keep {baseline}: {best}, the best of the others, {most} ({_gain(row)})."
 
 
 def _open(row: Row, speech: Speech) -> str:
     best, baseline = _two(row, speech)
     number_ = "the one that was asked is" if row["n"] == 1 else f"the {row['n']:,} that were asked are"
+    if NEVER in (row["note"] or ""):
+        return f"{speech.asked(row)} nothing was ever found: no configuration has {row['measure']} above 0. {REREAD}"
     first = f"{speech.asked(row)} {number_} too few to tell"
     until = f"until then {baseline} is the cautious choice"
     if row["estimate"] is None or row["n_independent"] < FEWEST:
@@ -155,7 +165,17 @@ def _open(row: Row, speech: Speech) -> str:
     if not needed and row["ci_low"] is not None and row["ci_low"] > 0:
         needed = "the interval is above 0, which Holm’s correction for all rows of the table does not bear out"
     needed = needed or "no number of queries can be named"
-    return f"{first}: {best} has {_gain(row)} against {baseline}; {needed}; {until}."
+    return f"{first}: {best} has {_apart(row, baseline)}; {needed}; {until}."
+
+
+def _apart(row: Row, baseline: str) -> str:
+    """``MRR 0.133 below bm25 (difference [−0.300, +0.040])``: a difference, which is told from a mean."""
+    ends = _ends(row, "ci_low", "ci_high", sign=True)
+    told = f" (difference{ends})" if ends else ""
+    if number(abs(row["estimate"])) == number(0.0):
+        return f"the same {row['measure']} as {baseline}{told}"
+    way = "above" if row["estimate"] > 0 else "below"
+    return f"{row['measure']} {number(abs(row['estimate']))} {way} {baseline}{told}"
 
 
 def _needed(row: Row) -> str:
@@ -186,7 +206,13 @@ def _mix(rows: Sequence[Row]) -> str:
     shares = [(row["register"], row["share"]) for row in rows if row["scope"] == REGISTER and row["share"]]
     shares.sort(key=lambda pair: register_order(pair[0] or ""))
     said = [percent(share) if share < 0.01 else f"{printed(100 * share, '.0f')}%" for _, share in shares]
-    return listing([f"{share} {name or 'of no register'}" for share, (name, _) in zip(said, shares, strict=True)])
+    return listing([f"{share} {name or 'without a register'}" for share, (name, _) in zip(said, shares, strict=True)])
+
+
+def _left_out(row: Row) -> str:
+    """The registers that a declared mix has and the queries do not."""
+    note = next((part for part in (row["note"] or "").split("; ") if part.startswith(WITHOUT)), "")
+    return f" {note[0].upper()}{note[1:]}." if note else ""
 
 
 def _thematic(rows: Sequence[Row], speech: Speech) -> list[str]:
@@ -222,9 +248,10 @@ def deploy(tables: Mapping[str, pl.DataFrame], modes: Mapping[str, Sequence[str]
         rows = part.to_dicts()
         mix = [row for row in rows if row["scope"] == MIX]
         registers = [row for row in rows if row["scope"] == REGISTER]
-        told = [sentence(row, speech) for row in [*mix, *registers]]
+        real = any(row["share"] and row["n"] and not row["probes"] for row in registers)
+        told = [sentence(row, speech, real and row["scope"] == MIX) for row in [*mix, *registers]]
         if mix and mix[0]["n"] and _mix(rows):
-            told[0] += f" The mix: {_mix(rows)}."
+            told[0] += f" The mix: {_mix(rows)}.{_left_out(mix[0])}"
         sentences += told
         # One register that is asked in speaks for the archive: there is no mix then.
         brief += told[: len(mix)] or [said for row, said in zip(registers, told, strict=True) if row["n"]]
@@ -289,4 +316,4 @@ def _about(row: Row) -> str:
     probes = " (synthetic)" if row["probes"] else ""
     if row["scope"] == MIX:
         return f"mix{probes}"
-    return f"{(row['register'] or 'no register') if row['scope'] == REGISTER else row['query_sets']}{probes}"
+    return f"{(row['register'] or 'without a register') if row['scope'] == REGISTER else row['query_sets']}{probes}"

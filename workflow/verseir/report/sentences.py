@@ -262,7 +262,7 @@ def _explanation_verdict(cells: Cells, scale: effects.Scale, verses: str, mode: 
         f"means of {len(shown)} of {count(total, 'system')}; intervals apart at both ends for {len(clear) or 'none'}"
     )
     if not shown:
-        none = f"means of none of {count(total, 'system')}"
+        none = "means of no system"
         return verdict, f"{effect}: the {none} show it.", none
     means = f"the means of {listing(shown)} show it ({len(shown)} of {total})"
     intervals = f"the intervals are apart at both ends for {listing(clear)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verseir.faults import Fault, InputFaults, closest
-from verseir.yaml_files import Lines, read_yaml
+from verseir.yaml_files import Lines, decoded_yaml, read_yaml
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "systems.schema.json"
 
@@ -62,13 +62,13 @@ def load_registry(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
 def _read(path: Path) -> tuple[Any, Lines, list[Fault]]:
     """The content of a YAML file, the line of every key, and what is wrong with it as YAML."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text, unread = decoded_yaml(path, str(path))
     except FileNotFoundError:
         return None, {}, [Fault(str(path), 0, "", "the file does not exist", "check `registry` in the study")]
     except OSError as error:
         return None, {}, [Fault(str(path), 0, "", f"cannot be read: {error.strerror}", "check `registry` in the study")]
-    except UnicodeDecodeError as error:
-        return None, {}, [Fault(str(path), 0, "", f"not valid UTF-8 at byte {error.start}", "save it as UTF-8")]
+    if unread:
+        return None, {}, unread
     return read_yaml(text, str(path))
 
 
