@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from verseir.analyses.deployment import MIX, REGISTER, WITHOUT
-from verseir.analyses.deployment_choice import KEEP, LEVEL, NEVER, OPEN, RECOMMENDED
+from verseir.analyses.deployment_choice import ALPHA, KEEP, LEVEL, NEVER, OPEN, RECOMMENDED
 from verseir.analyses.equivalence import FEWEST
 from verseir.formats import count, interval, known, listing, number, p_phrase, percent, printed, quantity, signed
 from verseir.orders import register_order
@@ -143,7 +143,7 @@ def _level(row: Row, speech: Speech) -> str:
 
 def _keep(row: Row, speech: Speech) -> str:
     best, baseline = _two(row, speech)
-    if row["ci_high"] is not None and row["ci_high"] < 0:
+    if known(row["ci_high"], row["p_holm"]) and row["ci_high"] < 0 and row["p_holm"] < ALPHA:
         most = "is below it"
     elif row["estimate"] is not None and row["estimate"] < 0:
         most = f"loses on these queries, and would gain less than {row['margin']:g} at best"
@@ -160,7 +160,8 @@ def _open(row: Row, speech: Speech) -> str:
     first = f"{speech.asked(row)} {number_} too few to tell"
     until = f"until then {baseline} is the cautious choice"
     if row["estimate"] is None or row["n_independent"] < FEWEST:
-        return f"{first}: nothing is stated from fewer than {FEWEST} independent ones, and {until}."
+        shared = f", and these ask for {row['n_independent']:,}" if row["n_independent"] < row["n"] else ""
+        return f"{first}: nothing is stated from fewer than {FEWEST} that ask for different poems{shared}; {until}."
     needed = _needed(row)
     if not needed and row["ci_low"] is not None and row["ci_low"] > 0:
         needed = "the interval is above 0, which Holm’s correction for all rows of the table does not bear out"

@@ -16,7 +16,7 @@ from verseir.analyses.settings import SETTING_CONTRASTS
 from verseir.faults import UserError
 from verseir.formats import count, quantity
 from verseir.orders import mode_order, register_order
-from verseir.report import effects, leads, question, sections, sentences
+from verseir.report import advice, effects, leads, question, sections, sentences
 from verseir.report.analysed import panels
 from verseir.report.cautions import cautions
 from verseir.report.effects import Cells
@@ -132,14 +132,16 @@ def report_context(
         *contrasts["family"],
     }
     analysed = _panels(results, study, manifest["systems"])
+    first = [advice.ID] if study["analyses"].get("deployment") else []  # who says what is deployed asks for advice
     failed = sections.failed_checks(encoder for encoder in manifest["encoders"] if encoder["system"] not in hidden)
     few = few_clusters(per_query, queries, study) if per_query else None
     explored = read_explorer(examples) if examples else None
     return {
         "names": sorted(names),
         "brief": leads.unmeasured_briefs(leaderboard.filter(~known & ~pl.col("query_set").is_in(_judged(study))))
+        + [sentence for panel in analysed if panel["id"] in first for sentence in panel["brief"]]
         + _brief(found, measures, by_corpus, synthetic, setting_sets(study))
-        + [sentence for panel in analysed for sentence in panel["brief"]],
+        + [sentence for panel in analysed if panel["id"] not in first for sentence in panel["brief"]],
         "title": study.get("title") or study["study"],
         "rebuilt": study["analyses"].get("published", {}).get("rebuilt", False),
         "about": study.get("about", ""),
