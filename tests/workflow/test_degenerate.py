@@ -292,7 +292,7 @@ SAID = {
     "dense": [
         "the subsets with a lexical arm against the subsets without one: not estimable: no run is lexical",
         "On quoting, east, slopes are not estimable: every query quotes.",
-        "scores most above its other queries where they quote",
+        "its other queries where they quote",
         "cut on east (3 queries) changes MRR by:",
         "the best was picked on the same queries",
     ],
