@@ -17,7 +17,7 @@ STAGES = {
     "read the poems and queries": "ingest",
     "index and encode": "index construct",
     "search": "search",
-    "measure and compare": "evaluate overlap analyse deploy check idioms settings languages",
+    "measure and compare": "evaluate overlap analyse wording deploy check idioms settings languages",
     "judge": "judge people query_sheet package",
     "tables, figures, report": "publish idiom_pages figures report exchange",
 }
