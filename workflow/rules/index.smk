@@ -133,6 +133,12 @@ def gpus_of(wildcards):
     return int(can_use_gpu(study.registry[wildcards.system]))
 
 
+def trained_model(wildcards):
+    """The folder of an encoder that the study trains."""
+    run = study.trained.get(wildcards.system)
+    return f"{run.folder(study.name)}/model" if run else []
+
+
 SHARDS = {system: study.shards(system) for system in study.encoders}
 
 
@@ -141,6 +147,7 @@ rule encode_texts:
     input:
         chunks=chunks_read,
         queries=queries_read,
+        model=trained_model,
         code=code("encode_texts"),
     output:
         encoding=f"{RESULTS}/encodings/{{corpus}}/{{system}}.json",
@@ -173,6 +180,7 @@ rule encode_shard:
     input:
         chunks=chunks_read,
         queries=queries_read,
+        model=trained_model,
         code=code("encode_shard"),
     output:
         part=f"{RESULTS}/encodings/{{corpus}}/{{system}}/{{shard}}-of-{{shards}}.json",

@@ -30,7 +30,8 @@ def worded(query_set):
 
 
 def planned_encodes():
-    """What each encoder reads of each corpus, in the order in which the store is looked at."""
+    """What each encoder reads of each corpus, in the order in which the store is looked at. Of encoders that the study
+    trains nothing is known yet."""
     crosses = [WITH_ARMS, study.ablation_cross, *([study.cross_of([REFERENCE])] if REFERENCE else [])]
     places = {(path.parent.name, path.stem) for cross in crosses for path in encoding_files(cross, "")}
     return [
@@ -43,6 +44,7 @@ def planned_encodes():
             "gpu": can_use_gpu(study.registry[system]),
         }
         for system in study.encoders
+        if system not in study.trained
         for corpus in study.corpora
         if (corpus, system) in places
     ]
@@ -78,6 +80,15 @@ def planned_calls():
     return asked
 
 
+def untrained(cross):
+    """A cross without the systems that the study trains."""
+    there = {name: kind for name, kind in cross["systems"].items() if kind != "folds" and name not in study.trained}
+    return cross | {"systems": there}
+
+
+PLANNED_CROSSES = [untrained(cross) for cross in (study.cross, WITH_ARMS, study.ablation_cross)]
+
+
 # It has neither an output nor a benchmark, and so is made whenever it is asked for: what is stored changes meanwhile.
 # On a cluster it runs where Snakemake does, so that its table is seen.
 rule plan_costs:
@@ -93,7 +104,7 @@ rule plan_costs:
         "../../envs/encoders.yaml"
     params:
         # Functions, since their values may hold braces, which are no wildcards.
-        crosses=lambda w: [canonical(cross) for cross in (study.cross, WITH_ARMS, study.ablation_cross)],
+        crosses=lambda w: [canonical(cross) for cross in PLANNED_CROSSES],
         entries=lambda w: canonical({name: study.registry[name] for name in {*study.searched, *study.encoders}}),
         encodes=lambda w: canonical(planned_encodes()),
         asked=lambda w: canonical(planned_calls()),

@@ -67,7 +67,7 @@ rule search_dense:
     benchmark:
         f"{RESULTS}/benchmarks/search_dense/{{corpus}}/{{mode}}/{{query_set}}/{{system}}.tsv"
     wildcard_constraints:
-        system=one_of(study.searched_kind("dense")),
+        system=one_of(set(study.searched_kind("dense")) - set(study.trained)),
     conda:
         "../../envs/encoders.yaml"
     threads: 2

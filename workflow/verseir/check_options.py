@@ -13,6 +13,9 @@ def check_options(study: Study, models_later: bool = False) -> list[str]:
     options += ["--depth", str(study.spec["depth"]), "--measures", *study.spec["measures"]]
     options += ["--judging", canonical(study.judging), "--packages", canonical(study.spec["packages"])]
     options += ["--published", study.analyses.get("published", {}).get("file", "")]
-    options += ["--encoders", canonical([study.registry[name] for name in study.systems("dense")])]
+    options += [
+        "--encoders",
+        canonical([study.registry[name] for name in study.systems("dense") if name not in study.trained]),
+    ]
     options += ["--output", f"results/{study.name}/inputs.json"]
     return options + (["--models-later"] if models_later else [])

@@ -11,6 +11,7 @@ from typing import Any
 from verseir.construction import construction_faults, fill_construction, graded_faults
 from verseir.encoding_faults import encoding_faults, search_faults, tuning_faults
 from verseir.faults import Fault, InputFaults, closest, shown
+from verseir.fine_tuning import add_trained, fill_recipes, recipe_faults
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.labelling import graded_sheet
 from verseir.package_faults import package_faults
@@ -64,12 +65,18 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     if faults:
         raise InputFaults(faults)
     spec = _with_defaults(_whole_numbers(spec, schema, schema["$defs"]), schema)
+    if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
+        spec["study"] += ".debug"  # results of a trial never lie where real ones do
     registry = _load_registry(spec, base, faults)
     faults += reference_faults(spec, registry, where)
     faults += model_faults(spec, where)
     faults += graded_faults(spec, where)
+    if registry:
+        faults += recipe_faults(spec, registry, where)
     if faults:
         raise InputFaults(faults)
+    fill_recipes(spec)
+    add_trained(spec, registry)
     _localise(spec, base)
     _fill_analyses(Study(spec, registry))
     _fill_contrasts(Study(spec, registry))
@@ -90,8 +97,6 @@ def load_study(config: Mapping[str, Any], base: Path, where: str = "config") -> 
     faults += package_faults(Study(spec, registry), where)
     if faults:
         raise InputFaults(faults)
-    if str(config.get("debug", "")).lower() in {"true", "1", "yes"}:
-        spec["study"] += ".debug"  # results of a trial never lie where real ones do
     return Study(spec, registry)
 
 
@@ -206,6 +211,8 @@ def _with_defaults(spec: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
         if "split" in query_set:
             _fill(query_set["split"], schema["$defs"]["query_set"]["properties"]["split"])
     _fill(filled["analyses"], schema["$defs"]["analyses"])
+    for recipe in filled["fine_tuning"].values():
+        _fill(recipe, schema["$defs"]["recipe"])
     if "judging" in filled:
         _fill(filled["judging"], schema["$defs"]["judging"])
         for sheet in filled["judging"]["sheets"].values():
@@ -243,11 +250,14 @@ def _fill_analyses(study: Study) -> None:
     choices = [*verses, *study.modes]
     whole = [name for name in choices if name not in spec["keep"]]  # before modes of some poems only
     asked.setdefault("base_mode", (whole or choices)[0])
-    dense = [name for name in spec["systems"] if study.registry[name]["kind"] == "dense"]
+    for recipe in spec["fine_tuning"].values():
+        recipe.setdefault("mode", asked["base_mode"])
+    given = [name for name in study.single_systems if name not in study.trained]
+    dense = [name for name in spec["systems"] if study.registry[name]["kind"] == "dense" and name in given]
     asked.setdefault("reference_encoder", dense[0] if dense else None)
     if "normalisation" in asked:
         ablation = asked["normalisation"]
-        ablation.setdefault("systems", [name for name in study.single_systems if "text" in study.registry[name]])
+        ablation.setdefault("systems", [name for name in given if "text" in study.registry[name]])
         ablation.setdefault("modes", [asked["base_mode"]])
         ablation.setdefault("query_sets", study.query_sets_for("known-item"))
 

@@ -129,6 +129,7 @@ PARTS = (
         "sample",
         "query_set",
         "query_sheet",
+        "recipe",
         "encoding",
         "edit",
         "judging",

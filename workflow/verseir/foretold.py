@@ -17,6 +17,7 @@ STAGES = {
     "read the poems and queries": "ingest",
     "index and encode": "index construct",
     "search": "search",
+    "train": "fine_tune",
     "measure and compare": "evaluate overlap analyse wording deploy check idioms settings languages",
     "judge": "judge people query_sheet package",
     "tables, figures, report": "publish idiom_pages figures report exchange",
@@ -62,7 +63,7 @@ def told_jobs(jobs: Mapping[str, int], stages: Mapping[str, str]) -> str:
     """Jobs by stage, a line each."""
     by_stage = Counter[str]()
     for rule, n in jobs.items():
-        by_stage[stages.get(rule, list(STAGES)[3])] += n
+        by_stage[stages.get(rule, "measure and compare")] += n
     lines = [["  what will run", "jobs"]]
     lines += [[f"  {stage}", f"{by_stage[stage]:,}"] for stage in STAGES if by_stage[stage]]
     return aligned([*lines, ["  all", f"{sum(jobs.values()):,}"]])

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 #: The step that searches with a system of each kind, and the step before it.
-SEARCHES = {"bm25": "search_bm25", "dense": "search_dense", "fusion": "fuse_runs", "imported": "import_run"}
+SEARCHES = {
+    "bm25": "search_bm25",
+    "dense": "search_dense",
+    "fusion": "fuse_runs",
+    "folds": "join_folds",
+    "imported": "import_run",
+}
 
 #: In place of a query set, for a system that is tuned on none.
 UNTUNED = "untuned"
@@ -82,7 +88,7 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
     files = set()
     for run in runs(cross):
         kind = cross["systems"][run.system]
-        if kind != "imported":
+        if kind not in ("imported", "folds"):  # of folds each has costs of its own
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
             index = Path(folder) / "index_bm25" / index_place(cross, run)

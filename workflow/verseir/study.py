@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from verseir.fine_tuning import TrainedEncoder, system_name, trained_encoders
 from verseir.layout import UNTUNED, validated
 from verseir.written import written_sources
 
@@ -53,9 +54,10 @@ class Study:
         return sorted(name for name in names if not kinds or self.registry[name]["kind"] in kinds)
 
     def arms(self, system: str) -> list[dict[str, str]]:
-        """The arms of a fusion as ``{"system": ..., "mode": ...}``, ``mode`` only where the arm fixes one."""
+        """The arms of a fusion as ``{"system": ..., "mode": ...}``, ``mode`` only where the arm fixes one; of a system
+        in folds the encoders of the folds."""
         entry = self.registry[system]
-        if entry["kind"] != "fusion":
+        if entry["kind"] not in ("fusion", "folds"):
             return []
         return [{"system": arm} if isinstance(arm, str) else dict(arm) for arm in entry["arms"]]
 
@@ -70,6 +72,20 @@ class Study:
         it has no other."""
         own = sorted(self.spec["systems"])
         return [name for name in own if not self.registry[name].get("as_published", False)] or own
+
+    @property
+    def fine_tuning(self) -> dict[str, Any]:
+        """The recipes by which encoders are trained, with all defaults; none where the study trains nothing."""
+        return self.spec["fine_tuning"]
+
+    @property
+    def trained(self) -> dict[str, TrainedEncoder]:
+        """The encoders that the study trains, by the names of their systems."""
+        return trained_encoders(self.spec)
+
+    def tuned_systems(self, recipe: str) -> dict[int, str]:
+        """The system that a recipe makes with each of its seeds."""
+        return {seed: system_name(recipe, seed) for seed in self.fine_tuning[recipe]["seeds"]}
 
     @property
     def looked(self) -> list[str]:

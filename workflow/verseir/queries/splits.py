@@ -84,12 +84,12 @@ def split_queries(
     numbers = sorted(strata)
     sizes = [[len(group) for group in strata[number]] for number in numbers]
     for number, size in zip(numbers, _rounded(sizes, n_test), strict=True):
-        drawn = sorted(strata[number], key=lambda group: _drawn(group[0], "test", seed))
+        drawn = sorted(strata[number], key=lambda group: drawn_place(group[0], "test", seed))
         test.update(name for group in _of_size(drawn, size) for name in group)
     asked = [[name for name in ids if name in test and cluster_of[name] == number] for number in numbers]
     gold: set[str] = set()
     for names, size in zip(asked, largest_remainders([len(names) for names in asked], shares.gold), strict=True):
-        gold.update(sorted(names, key=lambda name: _drawn(name, "gold", seed))[:size])
+        gold.update(sorted(names, key=lambda name: drawn_place(name, "gold", seed))[:size])
     renamed = {number: place for place, number in enumerate(dict.fromkeys(cluster_of[name] for name in ids), 1)}
     rows = [(name, renamed[cluster_of[name]], "test" if name in test else "train", name in gold) for name in ids]
     return pl.DataFrame(rows, schema=dict(SPLIT.columns), orient="row")
@@ -233,7 +233,7 @@ def _of_size(groups: Sequence[list[str]], size: int) -> list[list[str]]:
     return chosen
 
 
-def _drawn(name: str, what: str, seed: int) -> bytes:
+def drawn_place(name: str, what: str, seed: int) -> bytes:
     """Where a query stands in a draw: it hangs on the seed and the id alone."""
     return hashlib.sha256(f"{seed}\0{what}\0{name}".encode()).digest()
 

@@ -38,6 +38,7 @@ class TransformerEncoder(Encoder):
     of threads. A GPU gets one batch at a time; so does code that a model brings, which may keep notes between calls.
 
     Attributes:
+        model: the SentenceTransformer.
         budget: the most tokens of a batch of several texts, padding included.
         workers: batches at a time.
         threads: of PyTorch's, for each of them.
@@ -52,8 +53,8 @@ class TransformerEncoder(Encoder):
         if self.device == "cpu" and not identity.entry["remote_code"]:
             self.workers, self.threads = self.threads, 1
         self.max_length = identity.entry["max_length"]
-        self._model = self._load(model_folder(identity))
-        self._tokenizer = self._model.tokenizer
+        self.model = self._load(model_folder(identity))
+        self._tokenizer = self.model.tokenizer
         self._check_settings()
 
     def _load(self, folder: Path) -> Any:
@@ -95,17 +96,17 @@ class TransformerEncoder(Encoder):
                 module.pooling_mode = stated
 
     def _check_settings(self) -> None:
-        positions = _positions(self._model)
+        positions = _positions(self.model)
         if self.max_length and positions and self.max_length > positions:
             self.load_faults.append(f"max_length {self.max_length} is more than the {positions} positions of the model")
             self.max_length = positions  # so that the other checks can run
         if self.identity.entry["pooling"] == "lasttoken":
             # Several tokenizers lost their end token with transformers 5; the pooled vector is then another one.
-            last = self._tokenise(["a"])[0].ids[-1]
+            last = self.tokenise(["a"])[0].ids[-1]
             if last not in self._tokenizer.all_special_ids:
                 self.load_warnings.append("pooling: the last token, which is pooled, is not an end token")
 
-    def _tokenise(self, prepared: Sequence[Prepared]) -> list[Tokens]:
+    def tokenise(self, prepared: Sequence[Prepared]) -> list[Tokens]:
         """The tokens of each string or reading, cut to the maximum, special tokens included."""
         readings = [as_reading(one) for one in prepared]
         tokens: dict[int, Tokens] = {}
@@ -152,7 +153,7 @@ class TransformerEncoder(Encoder):
     def _raw_batches(self, prepared: list[Prepared], role: Role) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         import torch
 
-        tokens = self._tokenise(prepared)
+        tokens = self.tokenise(prepared)
         places = [(-len(one.ids), as_reading(text).order) for one, text in zip(tokens, prepared, strict=True)]
         order = np.array(sorted(range(len(tokens)), key=places.__getitem__), np.int64)
         before = torch.get_num_threads()
@@ -186,26 +187,32 @@ class TransformerEncoder(Encoder):
         """float32 [n, d] for n texts of tokens; None when memory does not suffice."""
         import torch
 
-        side = self.identity.entry["padding_side"]
-        batch, mask = padded([one.ids for one in tokens], self._padding, side)
-        task = self.identity.entry.get("tasks", {}).get(role)
-        options = {"task": task} if task else {}
         try:
             with torch.inference_mode():
-                features = {
-                    "input_ids": torch.from_numpy(batch).to(self.device),
-                    "attention_mask": torch.from_numpy(mask).to(self.device),
-                }
-                if all(one.pooled is None for one in tokens):
-                    return self._model(features, **options)["sentence_embedding"].float().cpu().numpy()
-                nothing = [np.zeros(len(one.ids), np.int64) if one.pooled is None else one.pooled for one in tokens]
-                pooled = torch.from_numpy(padded(nothing, 0, side)[0]).to(self.device).bool()
-                headless = torch.tensor([not one.head for one in tokens], device=self.device)
-                return pooled_forward(self._model, features, pooled, headless, options).cpu().numpy()
+                return self.forward(tokens, role).cpu().numpy()
         except (RuntimeError, MemoryError) as error:
             if not _out_of_memory(error):
                 raise
             return None
+
+    def forward(self, tokens: Sequence[Tokens], role: Role) -> Any:
+        """float32 tensor [n, d] on the device for n texts, not scaled to length 1; with gradients where they are on."""
+        import torch
+
+        side = self.identity.entry["padding_side"]
+        batch, mask = padded([one.ids for one in tokens], self._padding, side)
+        task = self.identity.entry.get("tasks", {}).get(role)
+        options = {"task": task} if task else {}
+        features = {
+            "input_ids": torch.from_numpy(batch).to(self.device),
+            "attention_mask": torch.from_numpy(mask).to(self.device),
+        }
+        if all(one.pooled is None for one in tokens):
+            return self.model(features, **options)["sentence_embedding"].float()
+        nothing = [np.zeros(len(one.ids), np.int64) if one.pooled is None else one.pooled for one in tokens]
+        pooled = torch.from_numpy(padded(nothing, 0, side)[0]).to(self.device).bool()
+        headless = torch.tensor([not one.head for one in tokens], device=self.device)
+        return pooled_forward(self.model, features, pooled, headless, options)
 
     def _halve(self, width: int, n_texts: int) -> int:
         """Lower the budget to half of a batch of ``n_texts``, the longest of ``width`` tokens: a number of texts."""
@@ -243,10 +250,10 @@ class TransformerEncoder(Encoder):
         return TokenCounts(n_tokens, n_unknown, n_tokens + frame > limit)
 
     def count_spans(self, readings: Sequence[Reading]) -> SpanCounts:
-        return count_spans(readings, self._tokenise(readings))
+        return count_spans(readings, self.tokenise(readings))
 
     def seen(self, prepared: Prepared) -> str:
-        return self._tokenizer.decode(self._tokenise([prepared])[0].ids, skip_special_tokens=True)
+        return self._tokenizer.decode(self.tokenise([prepared])[0].ids, skip_special_tokens=True)
 
 
 def model_folder(identity: Identity) -> Path:
@@ -265,7 +272,7 @@ def model_folder(identity: Identity) -> Path:
     return safe_folder(folder, entry["name"], source.identity, convert=entry["weights"] == "converted")
 
 
-def padded(ids: list[np.ndarray], padding: int, side: str) -> tuple[np.ndarray, np.ndarray]:
+def padded(ids: Sequence[np.ndarray], padding: int, side: str) -> tuple[np.ndarray, np.ndarray]:
     """One batch of n texts of at most t tokens: ids int64 [n, t] padded on ``side``, and its mask int64 [n, t]."""
     width = max(len(one) for one in ids)
     batch = np.full((len(ids), width), padding, np.int64)

@@ -1,0 +1,148 @@
+"""Train one encoder on mined triplets, with one seed; a run that was killed goes on from its last epoch."""
+
+import argparse
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from verseir import __version__
+from verseir.costs import Stopwatch
+from verseir.faults import UserError
+from verseir.systems.devices import claim_device
+from verseir.systems.identity import identify
+from verseir.systems.query_encoding import QueryEncoding
+from verseir.systems.sources import cache_folder
+from verseir.systems.transformer import TransformerEncoder
+from verseir.tables import CHUNKS, QRELS, QUERIES, read_table, write_table
+from verseir.training.curve import CURVE, best_of, curve_frame
+from verseir.training.folds import FOLDS, parts_of
+from verseir.training.triplets import TRIPLETS
+from verseir.whole import at_least_one
+
+#: Files that decide, beside the settings and the encoder, what a run comes to.
+READ = (
+    "triplets",
+    "chunks",
+    "queries",
+    "qrels",
+    "validation_chunks",
+    "validation_queries",
+    "validation_qrels",
+    "folds",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=at_least_one, default=1)
+    parser.add_argument("--gpus", type=int, default=1, help="GPUs that this job was given; 0: it runs on the CPU")
+    parser.add_argument("--recipe", required=True)
+    parser.add_argument("--seed", required=True, type=int)
+    parser.add_argument("--fold", required=True, help="the fold that is held out for testing, or `whole`")
+    parser.add_argument("--entry", required=True, type=json.loads, help="JSON: the encoder that is trained")
+    parser.add_argument("--training", required=True, type=json.loads, help="JSON: how")
+    parser.add_argument("--measure", required=True, help="the measure that tells epochs apart")
+    parser.add_argument("--triplets", required=True)
+    parser.add_argument("--chunks", required=True, help="CHUNKS of the corpus that is trained on")
+    parser.add_argument("--queries", required=True)
+    parser.add_argument("--qrels", required=True)
+    parser.add_argument("--encoding", required=True, type=json.loads, help="JSON: how the queries are read")
+    parser.add_argument("--validation-chunks", required=True)
+    parser.add_argument("--validation-queries", required=True)
+    parser.add_argument("--validation-qrels", required=True)
+    parser.add_argument("--validation-encoding", required=True, type=json.loads)
+    parser.add_argument("--folds", help="FOLDS of the queries")
+    parser.add_argument("--output", required=True, help="folder for the trained encoder")
+    parser.add_argument("--curve", required=True)
+    parser.add_argument("--cost", required=True)
+
+
+def run(args: argparse.Namespace) -> None:
+    stopwatch = Stopwatch("train", "", f"{args.recipe}.{args.seed}")
+    entry = args.entry | {"dtype": "float32"}  # in half precision most steps of this size would round to nothing
+    with claim_device(gpus=args.gpus, useful=True) as device:
+        encoder = _loaded(entry, device, args.seed)
+        n_examples = _train(args, encoder)
+    stopwatch.write(args.cost, n_texts=n_examples)
+
+
+def _loaded(entry: dict[str, Any], device: str | None, seed: int) -> TransformerEncoder:
+    """The encoder. What its files lack and no vector needs, such as a pooler, is drawn by the seed: it is saved too."""
+    from transformers import set_seed
+
+    set_seed(seed)
+    encoder = TransformerEncoder(identify(entry), device)
+    if encoder.load_faults:
+        raise UserError(
+            f"the encoder '{entry['name']}' did not load as its entry says: {'; '.join(encoder.load_faults)}",
+            hint="python -m verseir probe tells more",
+        )
+    return encoder
+
+
+def _train(args: argparse.Namespace, encoder: TransformerEncoder) -> int:
+    """Train ``encoder``, write it and its curve; the number of examples."""
+    from verseir.training.examples import examples_of, validation_of
+    from verseir.training.fine_tune import fine_tune
+
+    examples = examples_of(
+        encoder,
+        read_table(args.triplets, TRIPLETS),
+        read_table(args.queries, QUERIES),
+        read_table(args.qrels, QRELS),
+        read_table(args.chunks, CHUNKS),
+        QueryEncoding(**args.encoding),
+    )
+    validation = validation_of(
+        encoder,
+        read_table(args.validation_queries, QUERIES),
+        read_table(args.validation_qrels, QRELS),
+        read_table(args.validation_chunks, CHUNKS),
+        QueryEncoding(**args.validation_encoding),
+        args.measure,
+        _held_out(args),
+    )
+    checkpoints = cache_folder() / "training" / _key(args, encoder)
+    trained = fine_tune(encoder, examples, validation, args.training, args.seed, checkpoints)
+    _save(encoder, Path(args.output))
+    points = trained.points
+    write_table(curve_frame(points, args.recipe, args.seed, args.fold, args.measure), args.curve, CURVE)
+    shutil.rmtree(checkpoints)
+    best = points[best_of(points)]
+    print(
+        f"{args.recipe}, seed {args.seed}, {args.fold}: {len(examples.queries)} queries, {trained.steps} steps;"
+        f" {args.measure} on validation {points[0].value:.4f} before, {best.value:.4f} after epoch {best.epoch:g},"
+        f" the best of {len(points) - 1}"
+    )
+    return len(examples.queries)
+
+
+def _held_out(args: argparse.Namespace) -> list[str] | None:
+    """The validation queries of a fold; None where all of the set are."""
+    if not args.folds:
+        return None
+    return parts_of(read_table(args.folds, FOLDS), int(args.fold.removeprefix("fold-"))).validation
+
+
+def _key(args: argparse.Namespace, encoder: TransformerEncoder) -> str:
+    """A hash of all that decides what the run comes to."""
+    whole = hashlib.blake2b(digest_size=16)
+    entry = encoder.identity.entry
+    said = [__version__, encoder.key, entry["prompts"], entry["text"], encoder.device, args.seed, args.fold, args.measure]
+    said += [args.training, args.encoding, args.validation_encoding]
+    whole.update(json.dumps(said, sort_keys=True).encode())
+    for name in READ:
+        if path := getattr(args, name):
+            whole.update(hashlib.blake2b(Path(path).read_bytes()).digest())
+    return whole.hexdigest()
+
+
+def _save(encoder: TransformerEncoder, folder: Path) -> None:
+    """Write the encoder as sentence-transformers does: whole, or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.with_name(f".{folder.name}")
+    for old in (beside, folder):
+        shutil.rmtree(old, ignore_errors=True)
+    encoder.model.save_pretrained(str(beside), create_model_card=False)
+    beside.rename(folder)
