@@ -129,8 +129,8 @@ def _key(args: argparse.Namespace, encoder: TransformerEncoder) -> str:
     """A hash of all that decides what the run comes to."""
     whole = hashlib.blake2b(digest_size=16)
     entry = encoder.identity.entry
-    said = [__version__, encoder.key, entry["prompts"], entry["text"], encoder.device, args.seed, args.fold, args.measure]
-    said += [args.training, args.encoding, args.validation_encoding]
+    said = [__version__, encoder.key, entry["prompts"], entry["text"], encoder.device]
+    said += [args.seed, args.fold, args.measure, args.training, args.encoding, args.validation_encoding]
     whole.update(json.dumps(said, sort_keys=True).encode())
     for name in READ:
         if path := getattr(args, name):
