@@ -25,6 +25,7 @@ include: "workflow/rules/wording.smk"
 include: "workflow/rules/idioms.smk"
 include: "workflow/rules/settings.smk"
 include: "workflow/rules/languages.smk"
+include: "workflow/rules/fine_tuned.smk"
 include: "workflow/rules/check.smk"
 include: "workflow/rules/deploy.smk"
 include: "workflow/rules/judge.smk"
@@ -50,6 +51,7 @@ rule all:
         rules.typeset_tables.output,
         IDIOM_PAPER,
         GRADED_PAPER,
+        FINE_TUNING_PAPER,
         SHEET_PAGES,
         LABELS,
     message:

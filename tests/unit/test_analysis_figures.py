@@ -11,12 +11,14 @@ from report_study import frame
 from verseir.__main__ import main
 from verseir.analyses.augmentation import AUGMENTATION
 from verseir.analyses.edited import EDITS
+from verseir.analyses.fine_tuning import FINE_TUNING, FINE_TUNING_CURVES
 from verseir.analyses.fusion_search import FUSION
 from verseir.analyses.mechanism import MECHANISM
 from verseir.analyses.overlap_spectrum import OVERLAP_SPECTRUM
 from verseir.analyses.quotation import QUOTATION, QUOTATION_SLOPES
 from verseir.figures.augmentation import plot_augmentation
 from verseir.figures.edits import plot_edits
+from verseir.figures.fine_tuning import plot_fine_tuning
 from verseir.figures.fusions import plot_fusions
 from verseir.figures.mechanism import plot_mechanism
 from verseir.figures.panels import PAPER, balanced, wrapped
@@ -93,6 +95,25 @@ def fusion_rows():
         yield row | {"cross_validated": mean - 0.05, "ci_low": mean - 0.2, "ci_high": mean + 0.05}
 
 
+def fine_tuning_rows(recipes=("a", "b"), seeds=3, groups=("all", "quoting", "abstract")):
+    for recipe in recipes:
+        for group in groups:
+            row = {"recipe": recipe, "base": "dense-a", "corpus": "poems", "query_set": "known", "mode": "verse"}
+            row |= {"measure": "Recall@5", "by": "all" if group == "all" else "register", "group": group, "n": 20}
+            row |= {"n_clusters": 20, "n_seeds": seeds, "zero_shot": 0.5, "mean": 0.7, "lowest": 0.6, "highest": 0.8}
+            row |= {"difference": 0.2, "test": "t", "p": 0.01, "family": "f", "family_size": 1}
+            yield row | ends(0.2)
+
+
+def curve_rows(recipes=("a", "b"), seeds=3, folds=("whole",)):
+    for recipe in recipes:
+        for seed in range(seeds):
+            for fold in folds:
+                row = {"recipe": recipe, "seed": seed, "fold": fold, "measure": "nDCG@10"}
+                for step, value in enumerate((0.4, 0.5 + seed / 50, 0.45)):
+                    yield row | {"epoch": step / 2, "step": step, "value": value, "best": step == 1}
+
+
 def spectrum(rows):
     return plot_spectrum(frame(OVERLAP_SPECTRUM, list(rows)), 3)
 
@@ -118,6 +139,11 @@ def fusions(rows):
     return plot_fusions(frame(FUSION, list(rows)))
 
 
+def fine_tuning(rows, curves=None):
+    courses = frame(FINE_TUNING_CURVES, list(curve_rows() if curves is None else curves))
+    return plot_fine_tuning(frame(FINE_TUNING, list(rows)), courses, "verse", MEASURES)
+
+
 FIGURES = {
     "spectrum": (spectrum, spectrum_rows),
     "quotation": (quotation, quotation_rows),
@@ -125,6 +151,7 @@ FIGURES = {
     "mechanism": (mechanism, mechanism_rows),
     "augmentation": (augmentation, augmentation_rows),
     "fusions": (fusions, fusion_rows),
+    "fine_tuning": (fine_tuning, fine_tuning_rows),
 }
 
 
@@ -188,6 +215,7 @@ def test_every_format_of_every_verb(tmp_path):
         "mechanism": [(MECHANISM, mechanism_rows())],
         "augmentation": [(AUGMENTATION, augmentation_rows())],
         "fusions": [(FUSION, fusion_rows())],
+        "fine_tuning": [(FINE_TUNING, fine_tuning_rows()), (FINE_TUNING_CURVES, curve_rows())],
     }
     for contents in tables.values():
         for table, rows in contents:
@@ -205,6 +233,10 @@ def test_every_format_of_every_verb(tmp_path):
         "mechanism": ["--mechanism", at["mechanism"], "--base-mode", "verse", *measures, *systems],
         "augmentation": ["--augmentation", at["augmentation"], *measures, *systems],
         "fusions": ["--fusion", at["fusion"]],
+        "fine_tuning": [
+            *("--gains", at["fine_tuning"], "--curves", at["fine_tuning_curves"]),
+            *("--base-mode", "verse", *measures),
+        ],
     }
     for name, given in options.items():
         formats = (".svg", ".pdf", ".png") if name == "spectrum" else (".svg",)
@@ -358,3 +390,32 @@ def test_wrapping_keeps_counts_together():
 def test_rows_of_other_measures_alone_are_nothing_to_plot(tmp_path):
     said = " ".join(texts(plot_edits(frame(EDITS, list(edit_rows())), "verse", {"known": "MRR"}, SYSTEMS), tmp_path))
     assert "main measures" in said
+
+
+def test_fine_tuning_marks_what_is_before_training_and_what_is_kept(tmp_path):
+    figure = fine_tuning(fine_tuning_rows(["a"]), curve_rows(["a"]))
+    left, right = axes_of(figure)
+    assert [(x, hollow) for x, _, hollow in marks(left)] == [(0.0, True), (0.5, False)] * 3
+    assert [x for x, _, _ in marks(right)] == [0.2] * 3
+    said = texts(figure, tmp_path)
+    assert {"all queries, n = 20", "quoting, n = 20", "abstract, n = 20", "seed 2", "range of seeds"} <= set(said)
+    assert "a, trained from dense-a" in said
+
+
+def test_fine_tuning_with_one_seed_has_no_range_and_without_a_curve_says_so(tmp_path):
+    said = texts(fine_tuning(fine_tuning_rows(["a"], seeds=1), curve_rows(["a"], seeds=1)), tmp_path)
+    assert "seed 0" in said and "range of seeds" not in said
+    assert "no curve" in texts(fine_tuning(fine_tuning_rows(["a"]), []), tmp_path)
+
+
+def test_fine_tuning_of_many_recipes_has_one_scale_and_folds_are_thin():
+    recipes = [f"recipe-{number}" for number in range(20)]
+    figure = fine_tuning(fine_tuning_rows(recipes), curve_rows(recipes, folds=("fold-1", "fold-2", "fold-3")))
+    panels = axes_of(figure)
+    assert len(panels) == 40 and len({axes.get_xlim() for axes in panels[1::2]}) == 1
+    assert {line.get_linewidth() for line in panels[0].lines if line.get_linestyle() != "None"} == {0.6}
+
+
+def test_fine_tuning_leaves_attributes_with_many_values_to_the_table(tmp_path):
+    many = list(fine_tuning_rows(["a"], groups=("all", *(f"value {number}" for number in range(7)))))
+    assert [text for text in texts(fine_tuning(many), tmp_path) if "n = " in text] == ["all queries, n = 20"]

@@ -20,6 +20,7 @@ TESTS = [
     rules.recommend_deployment.output[0],
     *SETTING_TABLE,
     *LANGUAGE_TESTS,
+    *FINE_TUNING_TESTS,
     *(JUDGED_TESTS if study.judging else []),
 ]
 
@@ -70,6 +71,7 @@ ANALYSED = [
     rules.relate_protocols.output.moves,
     *STRATA_TABLE,
     *LANGUAGE_TABLES,
+    *FINE_TUNING_TABLES,
     *IDIOM_TABLES,
     *GRADED_TABLE,
     *rules.count_corrections.output,
@@ -178,7 +180,9 @@ rule typeset_tables:
         base_mode=study.analyses["base_mode"],
         quoting=study.analyses["quoting"],
         # Tables that other rules typeset into the folder; those of idioms are named further below.
-        also=lambda w: [Path(path).stem for path in [*GRADED_PAPER, *IDIOM_PAPER] if path.endswith(".tex")],
+        also=lambda w: [
+            Path(path).stem for path in [*GRADED_PAPER, *FINE_TUNING_PAPER, *IDIOM_PAPER] if path.endswith(".tex")
+        ],
         judged=lambda w, input: [part for pair in zip(JUDGED_OPTIONS, input.judged) for part in pair],
         folder=f"{RESULTS}/paper",
     message:

@@ -18,7 +18,7 @@ STAGES = {
     "index and encode": "index construct",
     "search": "search",
     "train": "fine_tune",
-    "measure and compare": "evaluate overlap analyse wording deploy check idioms settings languages",
+    "measure and compare": "evaluate overlap analyse wording deploy check idioms settings languages fine_tuned",
     "judge": "judge people query_sheet package",
     "tables, figures, report": "publish idiom_pages figures report exchange",
 }

@@ -19,6 +19,7 @@ from verseir.analyses.edited import EDIT_LENGTHS, EDITS
 from verseir.analyses.equivalence import EQUIVALENCE
 from verseir.analyses.era_trend import ERA_TREND
 from verseir.analyses.explanation_audit import EXPLANATION_AUDIT
+from verseir.analyses.fine_tuning import FINE_TUNING, FINE_TUNING_CURVES, FINE_TUNING_REGISTERS, FINE_TUNING_SEEDS
 from verseir.analyses.found_by_language import FOUND_BY_LANGUAGE
 from verseir.analyses.found_by_wording import FOUND_BY_WORDING
 from verseir.analyses.found_model import FOUND_MODEL
@@ -52,6 +53,7 @@ from verseir.report import (
     checks,
     deployment,
     evidence,
+    fine_tuning,
     graded,
     idiom_settings,
     idioms,
@@ -174,6 +176,8 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         wanted += (SETTING_CONTRASTS,)
     if shared_sets(study):
         wanted += (SHARED_WORDING, FOUND_BY_LANGUAGE, FOUND_BY_WORDING, FOUND_MODEL)
+    if study.get("fine_tuning"):
+        wanted += (FINE_TUNING, FINE_TUNING_SEEDS, FINE_TUNING_REGISTERS, FINE_TUNING_CURVES)
     if setting_sets(study):
         wanted += (GRADED_SETTINGS,)
     if any("graded" in spec for spec in study["query_sets"].values()):
@@ -204,6 +208,7 @@ def panels(results: Path, study: Mapping[str, Any], systems: Mapping[str, Mappin
         *(_idioms(tables, scope, about_idioms) if about_idioms else []),
         settings.settings(tables, scope, about_idioms),
         graded.graded(tables, scope, study["query_sets"]),
+        fine_tuning.fine_tuning(tables, scope, study.get("fine_tuning", {})),
         kinds.kinds(tables, scope, about_idioms),
         wording.spectrum(tables, scope),
         languages.languages(tables, scope),
