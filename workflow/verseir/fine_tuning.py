@@ -13,6 +13,9 @@ WHOLE = "whole"
 #: What says where an encoder comes from; a trained one has a folder of its own.
 _SOURCE = ("path", "package", "hub", "revision", "weights", "loader", "only", "as_published", "description")
 
+#: What a table of triplets says of negatives that no system found.
+_ORIGINS = ("gold", "opposite", "random")
+
 #: Settings of a recipe that say what is trained on and searched, and not how.
 _MATERIAL = ("base", "train", "mode", "validation", "test", "folds", "measure", "negatives", "seeds")
 
@@ -167,6 +170,9 @@ def _negative_faults(
         if name not in spec["systems"] or name not in registry:
             problem = f"'{name}' is no system of the study"
             yield Fault(where, 0, f"{field}.negatives.systems", problem, closest(name, spec["systems"]))
+        elif name in _ORIGINS:
+            problem = f"a system that is called '{name}' cannot be told from negatives of that kind"
+            yield Fault(where, 0, f"{field}.negatives.systems", problem, "give it another name in the registry")
     place, query_sets = recipe["train"], spec["query_sets"]
     searched = query_sets.get(place["query_set"], {}).get("corpora", [])
     if systems and place["query_set"] in query_sets and place["corpus"] not in searched:

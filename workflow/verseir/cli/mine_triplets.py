@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
         print(f"warning: {left_out} without a relevant poem in the corpus, left out")
     for origin, n in mined.lacking.items():
         if n:
-            print(f"warning: {count(n, 'query has', 'queries have')} fewer negatives than asked for by '{origin}'")
+            print(f"warning: {count(n, 'query has', 'queries have')} fewer negatives from '{origin}' than asked for")
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -63,7 +63,7 @@ def deal_folds(
         )
     register_of = {name: register or "" for name, register in queries.select("query_id", "register").iter_rows()}
     registers = [Counter(register_of[name] for name in group) for group in groups]
-    # Groups of one size and register follow each other: the fold with one more changes from register to register.
+    # Groups of one size and register follow each other: what one register leaves uneven, the next evens out.
     order = sorted(
         range(len(groups)),
         key=lambda i: (-len(groups[i]), sorted(registers[i].items()), drawn_place(groups[i][0], "fold", seed)),

@@ -98,11 +98,9 @@ class Documents:
         of_idiom = self.of_idiom.get(self.idiom.get(poem, ""), [])
         return [other for other in of_idiom if other in self.usage and (self.usage[other] == _LITERAL) != literal]
 
-    def others(self, poem: str) -> list[str]:
-        """All poems, but for those of the same idiom; sorted."""
-        if poem not in self.idiom:
-            return self.poems
-        return [other for other in self.poems if self.idiom.get(other) != self.idiom[poem]]
+    def of_one_idiom(self, poem: str, other: str) -> bool:
+        """Whether two poems have an idiom and it is the same."""
+        return poem in self.idiom and self.idiom[poem] == self.idiom.get(other)
 
 
 @dataclass(frozen=True)
@@ -184,11 +182,14 @@ def mine(
         for origin, n in negatives.asked.items():
             chance = _chance(query_id, origin, seed)
             candidates: dict[str, str | None] = ranked.get(origin, {}).get(query_id, {})
-            if origin in (OPPOSITE, RANDOM):
-                poems = documents.opposite(positive) if origin == OPPOSITE else documents.others(positive)
+            if origin == OPPOSITE:
+                poems = _shuffled(documents.opposite(positive), chance)
+            elif origin == RANDOM:
+                drawn = _shuffled(documents.poems, chance)
+                poems = (poem for poem in drawn if not documents.of_one_idiom(positive, poem))
             else:
-                poems = [poem for poem in candidates if poem in documents.chunks]
-            taken = list(_taken(_shuffled(poems, chance), n, documents, barred, closed))
+                poems = _shuffled([poem for poem in candidates if poem in documents.chunks], chance)
+            taken = list(_taken(poems, n, documents, barred, closed))
             lacking[origin] += len(taken) < n
             got[origin] += len(taken)
             for poem in taken:
@@ -274,5 +275,5 @@ def _nothing(origin: str, ranks: tuple[int, int]) -> UserError:
         )
     return UserError(
         f"'{origin}' ranks no poem from {ranks[0]} to {ranks[1]} that may be a negative of any query",
-        "widen `ranks`, which begin with 1 and end with `depth` at most, or take the system out of `negatives`",
+        "widen `ranks`, which end at `depth` at the latest, or take the system out of `negatives`",
     )
