@@ -168,7 +168,7 @@ def test_imports_point_downwards():
     floors = {
         0: "arabic atomic cells check_options code config config_reference construction costs"
         " encoding_faults failures faults fine_tuning formats given_keys judging_faults labelling layout manifest"
-        " orders package_faults palette rows scripts study study_faults tables text_files workbooks"
+        " orders package_faults palette recipe_faults rows scripts study study_faults tables text_files workbooks"
         " whole written yaml_files",
         1: "corpora queries chunks systems ranking measures fusion trec exchange ties probes overlap shared"
         " counts kept plan doctor slips foretold training",

@@ -44,6 +44,16 @@ def idioms_trained_on(recipe):
     return f"{RESULTS}/corpora/{corpus}/attributes.parquet" if counts else []
 
 
+def held_out(recipe):
+    """The judgements of the sets that test and validate a recipe in the corpus that it is trained on."""
+    if recipe in FOLDED:
+        return []
+    corpus, validation = RECIPES[recipe]["train"]["corpus"], RECIPES[recipe]["validation"]
+    sets = [name for name in RECIPES[recipe]["test"] if corpus in study.spec["query_sets"][name]["corpora"]]
+    sets += [validation["query_set"]] if validation["corpus"] == corpus else []
+    return [f"{RESULTS}/queries/{name}.qrels.parquet" for name in sorted(set(sets))]
+
+
 def folds_file(recipe):
     """Which fold each query of a recipe is in."""
     return f"{RESULTS}/fine_tuned/{recipe}/folds.parquet" if recipe in FOLDED else []
@@ -87,6 +97,7 @@ rule mine_triplets:
         attributes=lambda w: idioms_trained_on(w.recipe),
         runs=lambda w: list(mined_runs(w.recipe).values()),
         folds=lambda w: folds_file(w.recipe),
+        held_out=lambda w: held_out(w.recipe),
         code=code("mine_triplets"),
     output:
         f"{FINE_TUNED}/triplets/{{fold}}.parquet",
@@ -110,8 +121,8 @@ rule mine_triplets:
         "Mining triplets for {wildcards.recipe}, {wildcards.fold}"
     shell:
         "python -m verseir mine_triplets --queries {input.queries:q} --qrels {input.qrels:q} --chunks {input.chunks:q}"
-        " {params.duplicates} {params.attributes} {params.folds} --runs {params.runs:q} --negatives {params.negatives:q}"
-        " --seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
+        " {params.duplicates} {params.attributes} {params.folds} --held-out {input.held_out:q} --runs {params.runs:q}"
+        " --negatives {params.negatives:q} --seed {params.seed} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule fine_tune_encoder:

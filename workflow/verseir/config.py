@@ -11,10 +11,11 @@ from typing import Any
 from verseir.construction import construction_faults, fill_construction, graded_faults
 from verseir.encoding_faults import encoding_faults, search_faults, tuning_faults
 from verseir.faults import Fault, InputFaults, closest, shown
-from verseir.fine_tuning import add_trained, fill_recipes, recipe_faults
+from verseir.fine_tuning import add_trained, fill_recipes
 from verseir.judging_faults import judging_faults, model_faults
 from verseir.labelling import graded_sheet
 from verseir.package_faults import package_faults
+from verseir.recipe_faults import recipe_faults
 from verseir.study import Study
 from verseir.study_faults import analysis_faults, arm_faults, known_attributes, reference_faults
 

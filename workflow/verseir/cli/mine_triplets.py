@@ -3,6 +3,8 @@
 import argparse
 import json
 
+import polars as pl
+
 from verseir.formats import count
 from verseir.tables import (
     ATTRIBUTES,
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--negatives", required=True, type=json.loads, help="JSON: opposite, random, systems, ranks")
     parser.add_argument("--seed", required=True, type=int)
     parser.add_argument("--folds", help="FOLDS, where the set is tested by folds")
+    parser.add_argument("--held-out", nargs="*", default=[], help="QRELS of sets that test or validate")
     parser.add_argument("--fold", type=int, help="the fold that is held out, of --folds")
     parser.add_argument("--output", required=True)
 
@@ -39,6 +42,11 @@ def run(args: argparse.Namespace) -> None:
     if args.folds:
         parts = parts_of(read_table(args.folds, FOLDS), args.fold)
         query_ids, held_out = parts.train, parts.validation + parts.test
+    qrels = read_table(args.qrels, QRELS)
+    for number, path in enumerate(args.held_out):
+        other = read_table(path, QRELS).with_columns(pl.format("{}\0{}", pl.lit(number), "query_id").alias("query_id"))
+        held_out += other["query_id"].unique().to_list()  # its queries may be called as those that are trained on
+        qrels = pl.concat([qrels, other])
     documents = documents_of(
         read_columns(args.chunks, CHUNKS, ["chunk_id", "poem_id", "text"]),
         read_table(args.attributes, ATTRIBUTES) if args.attributes else None,
@@ -46,14 +54,14 @@ def run(args: argparse.Namespace) -> None:
     )
     runs = {name: read_table(path, RUN) for name, path in args.runs}
     negatives = Negatives.of(args.negatives)
-    mined = mine(query_ids, read_table(args.qrels, QRELS), documents, runs, negatives, args.seed, held_out)
+    mined = mine(query_ids, qrels, documents, runs, negatives, args.seed, held_out)
     write_table(mined.triplets, args.output, TRIPLETS)
     n_queries = mined.triplets["query_id"].n_unique()
     n_negatives = int((mined.triplets["role"] == ROLES[1]).sum())
     print(f"{count(n_queries, 'query', 'queries')} to train on, {count(n_negatives, 'negative')}")
     if mined.n_left_out:
         left_out = count(mined.n_left_out, "query", "queries")
-        print(f"warning: {left_out} without a relevant poem in the corpus, left out")
+        print(f"warning: {left_out} left out: no relevant poem in the corpus, or none that is not tested with")
     for origin, n in mined.lacking.items():
         if n:
             print(f"warning: {count(n, 'query has', 'queries have')} fewer negatives from '{origin}' than asked for")

@@ -134,7 +134,7 @@ def mine(
     seed: int,
     held_out: Collection[str] = (),
 ) -> Mined:
-    """The triplets of a query set; a query without a relevant poem in the corpus has none.
+    """The triplets of a query set; a query has none without a relevant poem in the corpus that may be trained on.
 
     The positive is drawn from the relevant poems, and stands with the chunk by which a system found it best, else with
     one drawn. A negative is neither relevant to its query nor to one that is held out, nor a copy of such a poem; no
@@ -163,12 +163,14 @@ def mine(
     barred = {documents.same(poem) for query_id in held_out for poem in answers.get(query_id, [])}
     positives: dict[str, str] = {}
     for query_id in sorted(query_ids):
-        if here := [poem for poem in answers.get(query_id, []) if poem in documents.chunks]:
+        known = [poem for poem in answers.get(query_id, []) if poem in documents.chunks]
+        if here := [poem for poem in known if documents.same(poem) not in barred]:
             positives[query_id] = here[int(_chance(query_id, GOLD, seed).integers(len(here)))]
     if not positives:
         raise UserError(
-            f"none of {len(query_ids)} queries to train on has a relevant poem in the corpus",
-            "`train` names a corpus and a query set that is judged in it",
+            f"none of {len(query_ids)} queries to train on has a relevant poem in the corpus, or none but poems that"
+            " queries which test or validate ask for",
+            "`train` names a corpus and a query set that is judged in it; `folds` part one set by poem",
         )
     found_by = _best_chunks(positives, runs)
     ranked = {name: _ranked(runs[name], positives, negatives.ranks) for name in negatives.systems}

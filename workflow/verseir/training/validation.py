@@ -10,12 +10,10 @@ import numpy as np
 import polars as pl
 
 from verseir.measures import measure_run, read_judgements
+from verseir.recipe_faults import DEPTH
 from verseir.systems.dense import search
 from verseir.systems.encoder import Encoder
 from verseir.systems.readings import Reading
-
-#: How many poems a validation list holds.
-DEPTH = 100
 
 
 @dataclass(frozen=True)
