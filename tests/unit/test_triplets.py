@@ -300,13 +300,20 @@ def test_the_verb_mines_for_one_fold_and_tells_what_lacks(tmp_path, capsys):
     assert main([*verb, "--negatives", asked, *folds]) == 0
     told = capsys.readouterr().out
     assert "1 query to train on, 4 negatives" in told
-    assert "warning: 1 query without a relevant poem in the corpus, left out" in told
+    assert "warning: 1 query left out: no relevant poem in the corpus, or none that is not tested with" in told
     assert "warning: 1 query has fewer negatives from 'bm25' than asked for" in told
     triplets = check_table(pl.read_parquet(at("triplets.parquet")), TRIPLETS, "triplets")
     assert triplets["poem_id"].to_list()[:2] == ["p04", "p08"]  # p00 answers a query that is held out
     assert set(triplets["poem_id"]) == {"p04", "p05", "p06", "p07", "p08"}
     assert main([*verb, "--negatives", asked]) == 0
     assert "5 queries to train on" in capsys.readouterr().out
+    # A set of other queries, one of the same name, asks for p01 and for a copy of p00: none of these is trained on.
+    write_table(qrels_of(("q4", "p01"), ("other", "p00")), at("tested.qrels.parquet"), QRELS)
+    assert main([*verb, "--negatives", '{"random": 4}', "--held-out", at("tested.qrels.parquet")]) == 0
+    assert "3 queries to train on" in capsys.readouterr().out
+    kept = pl.read_parquet(at("triplets.parquet"))
+    assert kept["query_id"].unique().sort().to_list() == ["q2", "q3", "q4"]
+    assert not {"p00", "p01"} & set(kept["poem_id"])
     assert main([*verb, "--negatives", '{"opposite": 1}']) == 2
     assert "idiom and usage" in capsys.readouterr().err
     with pytest.raises(SystemExit):
