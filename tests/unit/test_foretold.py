@@ -72,6 +72,11 @@ def test_hours_that_are_not_known_are_said_to_be_so():
         ["c", "0", "0"],
         ["all", "20", "60"],
     ]
+    training = jobs_of(DRY) | {"fine_tune_encoder": 3}
+    untold = told_time(training, {"search_bm25": 90.0}, plan, False, 2)
+    assert untold.startswith(told_time(jobs_of(DRY), {"search_bm25": 90.0}, plan, False, 2).partition(" What ")[0])
+    assert "3 runs of training takes no run has measured yet" in untold
+    assert "training" not in told_time(training, {"search_bm25": 90.0, "fine_tune_encoder": 60.0}, plan, False, 2)
     told = told_time(jobs_of(DRY), {"search_bm25": 90.0}, plan, False, 2)
     rest = (4 * 90 + JOB_SECONDS) / 2 / 60
     assert told == (

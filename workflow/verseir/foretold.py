@@ -28,6 +28,8 @@ _JOBS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 JOB_SECONDS = 4.0
 #: Rules whose hours the plan has.
 PLANNED = ("encode_texts", "encode_shard", "index_bm25")
+#: The rule whose jobs take far longer than others, so that none is guessed at.
+TRAINING = "fine_tune_encoder"
 
 
 def jobs_of(dry_run: str) -> dict[str, int]:
@@ -95,10 +97,12 @@ def hours_of(plan: pl.DataFrame, gpu: bool) -> tuple[float, list[str]]:
 def told_time(jobs: Mapping[str, int], seconds: Mapping[str, float], plan: pl.DataFrame, gpu: bool, cores: int) -> str:
     """One line: how long a run takes, about."""
     hours, unknown = hours_of(plan, gpu)
-    others = {rule: n for rule, n in jobs.items() if rule not in PLANNED}
+    untold = TRAINING in jobs and TRAINING not in seconds
+    others = {rule: n for rule, n in jobs.items() if rule not in PLANNED and not (untold and rule == TRAINING)}
     rest = sum(n * seconds.get(rule, JOB_SECONDS) for rule, n in others.items()) / cores / 3600
     named = "on one core" if cores == 1 else f"on {cores} cores"
     told = f"About {time_of(hours + rest)} {named}: {time_of(hours)} to encode and index, {time_of(rest)} for all else."
+    unknown = [*unknown, count(jobs[TRAINING], "run of training", "runs of training")] if untold else unknown
     return told + (f" What {listing(unknown)} takes no run has measured yet." if unknown else "")
 
 
