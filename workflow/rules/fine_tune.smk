@@ -140,7 +140,6 @@ rule fine_tune_encoder:
     output:
         model=directory(f"{FINE_TUNED}/{{seed}}/{{fold}}/model"),
         curve=f"{FINE_TUNED}/{{seed}}/{{fold}}/curve.csv",
-        cost=f"{RESULTS}/costs/fine_tune_encoder/{{recipe}}/{{seed}}/{{fold}}.json",
     log:
         f"{RESULTS}/logs/fine_tune_encoder/{{recipe}}/{{seed}}/{{fold}}.log",
     benchmark:
@@ -171,7 +170,7 @@ rule fine_tune_encoder:
         " --qrels {input.qrels:q} --encoding {params.encoding:q} --validation-chunks {input.validation_chunks:q}"
         " --validation-queries {input.validation_queries:q} --validation-qrels {input.validation_qrels:q}"
         " --validation-encoding {params.validation_encoding:q} {params.folds} --output {output.model:q}"
-        " --curve {output.curve:q} --cost {output.cost:q} 2>&1 | tee {log:q}"
+        " --curve {output.curve:q} 2>&1 | tee {log:q}"
 
 
 # A rule of its own, since a cluster may send other searches off together: these come after training, those before it.

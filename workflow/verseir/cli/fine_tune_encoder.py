@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from verseir import __version__
-from verseir.costs import Stopwatch
 from verseir.faults import UserError
 from verseir.systems.devices import claim_device
 from verseir.systems.identity import identify
@@ -55,16 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folds", help="FOLDS of the queries")
     parser.add_argument("--output", required=True, help="folder for the trained encoder")
     parser.add_argument("--curve", required=True)
-    parser.add_argument("--cost", required=True)
 
 
 def run(args: argparse.Namespace) -> None:
-    stopwatch = Stopwatch("train", "", f"{args.recipe}.{args.seed}")
     entry = args.entry | {"dtype": "float32"}  # in half precision most steps of this size would round to nothing
     with claim_device(gpus=args.gpus, useful=True) as device:
         encoder = _loaded(entry, device, args.seed)
-        n_examples = _train(args, encoder)
-    stopwatch.write(args.cost, n_texts=n_examples)
+        _train(args, encoder)
 
 
 def _loaded(entry: dict[str, Any], device: str | None, seed: int) -> TransformerEncoder:
@@ -81,8 +77,8 @@ def _loaded(entry: dict[str, Any], device: str | None, seed: int) -> Transformer
     return encoder
 
 
-def _train(args: argparse.Namespace, encoder: TransformerEncoder) -> int:
-    """Train ``encoder``, write it and its curve; the number of examples."""
+def _train(args: argparse.Namespace, encoder: TransformerEncoder) -> None:
+    """Train ``encoder``, write it and its curve."""
     from verseir.training.examples import examples_of, validation_of
     from verseir.training.fine_tune import fine_tune
 
@@ -115,7 +111,6 @@ def _train(args: argparse.Namespace, encoder: TransformerEncoder) -> int:
         f" {args.measure} on validation {points[0].value:.4f} before, {best.value:.4f} after epoch {best.epoch:g},"
         f" the best of {len(points) - 1}"
     )
-    return len(examples.queries)
 
 
 def _held_out(args: argparse.Namespace) -> list[str] | None:
