@@ -101,6 +101,7 @@ def test_adapters_have_their_defaults_and_steps_replace_the_ratio():
         (SPLIT | {"negatives": {}}, "negatives"),
         (SPLIT | {"negatives": {"ranks": [1, 9]}}, "asks for none"),
         (SPLIT | {"negatives": {"systems": {"bm52": 1}}}, "did you mean 'bm25'"),
+        (SPLIT | {"negatives": {"systems": {"bm25": 1}, "ranks": [2000, 3000]}}, "there is no rank 2000"),
         (SPLIT | {"negatives": {"systems": {"bm25": 1}, "ranks": [9, 1]}}, "the first rank is beyond the last"),
         (SPLIT | {"warmup": {"steps": 5, "ratio": 0.1}}, "warmup"),
         (SPLIT | {"temperature": 0}, "temperature"),
@@ -116,6 +117,17 @@ def test_queries_made_of_those_that_are_trained_on_test_nothing():
     assert "'edited' is made of the queries of `train`" in faults_of(
         study(SPLIT | {"test": ["edited"]}, query_sets=sets)
     )
+
+
+def test_validation_on_edits_of_what_is_trained_on_is_refused():
+    sets = study(SPLIT)["query_sets"]
+    sets["edited"] = {"corpora": ["c"], "edit": {"of": "train", "rule": "delete-quoted"}}
+    recipe = SPLIT | {"validation": {"corpus": "c", "query_set": "edited"}}
+    assert "'edited' has the queries that are trained on" in faults_of(study(recipe, query_sets=sets))
+
+
+def test_a_trained_system_need_not_be_named():
+    assert "the recipe tuned adds its systems itself" in faults_of(study(SPLIT, systems=["bm25", "tuned.42"]))
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path):

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import numpy as np
+import polars as pl
 import pytest
 import tiny_models
 import torch
@@ -16,6 +17,7 @@ from verseir.systems.query_encoding import QueryEncoding
 from verseir.systems.transformer import TransformerEncoder
 from verseir.training import fine_tune as module
 from verseir.training.curve import Point, best_of, curve_frame, is_over
+from verseir.training.examples import examples_of, validation_of
 from verseir.training.fine_tune import fine_tune
 from verseir.training.loss import Examples, InfoNCE, columns_of, info_nce, pieces_of
 
@@ -245,6 +247,66 @@ def test_a_checkpoint_that_is_not_whole_is_passed_over(bert, tmp_path):
     got = fine_tune(resumed, examples(resumed), Separation(), SETTINGS, 42, tmp_path / "killed")
     assert got.points == expected.points
     assert_same(weights(resumed), weights(whole))
+
+
+@pytest.mark.parametrize("lost", ["checkpoint-6/trained.safetensors", "checkpoint-6/optimizer.pt", "checkpoint-6"])
+def test_a_checkpoint_that_lost_files_is_not_gone_on_with(bert, tmp_path, lost):
+    """Killed while an old checkpoint was removed, or emptied by a cleaner: marked as whole, and is not."""
+    whole = loaded(bert)
+    expected = fine_tune(whole, examples(whole), Separation(), SETTINGS, 42, tmp_path / "whole")
+    killed = loaded(bert)
+    with pytest.raises(KeyboardInterrupt):
+        fine_tune(killed, examples(killed), Separation(5), SETTINGS, 42, tmp_path / "killed")
+    place = tmp_path / "killed" / lost
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink()
+    resumed = loaded(bert)
+    got = fine_tune(resumed, examples(resumed), Separation(), SETTINGS, 42, tmp_path / "killed")
+    assert got.points == expected.points
+    assert_same(weights(resumed), weights(whole))
+
+
+def test_training_that_comes_apart_is_told_as_such(bert, tmp_path):
+    encoder = loaded(bert)
+    wild = SETTINGS | {"learning_rate": 1e30, "warmup": {"steps": 0}}
+    with pytest.raises(UserError, match="training of 'tiny' came apart before epoch 1") as caught:
+        fine_tune(encoder, examples(encoder), Separation(), wild, 42, tmp_path / "run")
+    assert "learning_rate" in caught.value.hint
+
+
+def test_copies_of_what_is_relevant_are_relevant(bert):
+    encoder = loaded(bert)
+    triplets = pl.DataFrame(
+        [("a", 0, "p1", "p1#0"), ("a", 1, "p3", "p3#0"), ("b", 0, "p2", "p2#0")],
+        schema=["query_id", "place", "poem_id", "chunk_id"],
+        orient="row",
+    )
+    chunks = pl.DataFrame({"chunk_id": [f"p{n}#0" for n in (1, 2, 3)], "text": ["a lamp", "the lamp", "rain"]})
+    queries = pl.DataFrame({"query_id": ["a", "b"], "text": ["lamp", "light"], "span": [None, None]})
+    qrels = pl.DataFrame({"query_id": ["a", "b"], "poem_id": ["p1", "p2"], "grade": [1, 1]})
+    given = (encoder, triplets, queries, qrels, chunks, QueryEncoding())
+    assert examples_of(*given, {}).relevant == [frozenset({0}), frozenset({2})]
+    assert examples_of(*given, {"p1": "x", "p2": "x"}).relevant == [frozenset({0, 2}), frozenset({0, 2})]
+
+
+def test_validation_searches_within_a_group_as_a_test_does(bert):
+    encoder = loaded(bert)
+    chunks = pl.DataFrame(
+        {
+            "chunk_id": ["p1#0", "p2#0"],
+            "poem_id": ["p1", "p2"],
+            "first_verse": [0, 0],
+            "text": ["the well of the old house", "where is the well now"],
+        }
+    )
+    queries = pl.DataFrame({"query_id": ["a"], "text": ["where is the well now"], "span": [None]})
+    qrels = pl.DataFrame({"query_id": ["a"], "poem_id": ["p1"], "grade": [1]})
+    given = (encoder, queries, qrels, chunks, QueryEncoding(), "MRR", 10)
+    assert validation_of(*given).value(encoder) == 0.5  # the other poem is the query itself
+    within = validation_of(*given, groups=lambda queries, chunks: (["east"], ["east", "west"]))
+    assert within.value(encoder) == 1.0
 
 
 def test_a_run_that_had_ended_is_not_trained_further(bert, tmp_path):

@@ -37,6 +37,12 @@ def validated_with(recipe):
     return RECIPES[recipe].get("validation", RECIPES[recipe]["train"])["query_set"]
 
 
+def validated_within(recipe):
+    """The attribute within which validation queries are searched, their corpus and their set."""
+    place = RECIPES[recipe].get("validation", RECIPES[recipe]["train"])
+    return study.within(place["query_set"]), place["corpus"], place["query_set"]
+
+
 def idioms_trained_on(recipe):
     """The attributes of the documents, where their idiom and its usage count."""
     corpus = RECIPES[recipe]["train"]["corpus"]
@@ -136,6 +142,8 @@ rule fine_tune_encoder:
         validation_qrels=lambda w: f"{RESULTS}/queries/{validated_with(w.recipe)}.qrels.parquet",
         validation_chunks=lambda w: chunks_trained_on(w.recipe, "validation"),
         folds=lambda w: folds_file(w.recipe),
+        duplicates=lambda w: duplicates_of(w.recipe),
+        within=lambda w: list(files_within(*validated_within(w.recipe)).values()),
         code=code("fine_tune_encoder"),
     output:
         model=directory(f"{FINE_TUNED}/{{seed}}/{{fold}}/model"),
@@ -161,6 +169,9 @@ rule fine_tune_encoder:
         encoding=lambda w: canonical(study.encoding_of(RECIPES[w.recipe]["train"]["query_set"])),
         validation_encoding=lambda w: canonical(study.encoding_of(validated_with(w.recipe))),
         folds=lambda w, input: f"--folds {input.folds}" if input.folds else "",
+        duplicates=lambda w, input: f"--duplicates {input.duplicates}" if input.duplicates else "",
+        within=lambda w: options_within(*validated_within(w.recipe)),
+        depth=study.spec["depth"],
     message:
         "Training {wildcards.recipe}, seed {wildcards.seed}, {wildcards.fold}"
     shell:
@@ -169,8 +180,8 @@ rule fine_tune_encoder:
         " --measure {params.measure:q} --triplets {input.triplets:q} --chunks {input.chunks:q} --queries {input.queries:q}"
         " --qrels {input.qrels:q} --encoding {params.encoding:q} --validation-chunks {input.validation_chunks:q}"
         " --validation-queries {input.validation_queries:q} --validation-qrels {input.validation_qrels:q}"
-        " --validation-encoding {params.validation_encoding:q} {params.folds} --output {output.model:q}"
-        " --curve {output.curve:q} 2>&1 | tee {log:q}"
+        " --validation-encoding {params.validation_encoding:q} {params.folds} {params.duplicates} {params.within:q}"
+        " --depth {params.depth} --output {output.model:q} --curve {output.curve:q} 2>&1 | tee {log:q}"
 
 
 # A rule of its own, since a cluster may send other searches off together: these come after training, those before it.

@@ -40,6 +40,8 @@ _HINTS = {
 #: Libraries that write by themselves say in words what the system said by a number.
 _NUMBER = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]|\berrno:? (\d+)")
 #: What NumPy says when a disk is full.
+#: What PyTorch says when a part of a checkpoint could not be written.
+_TORCH_WRITE = re.compile(r"inline_container\.cc.*(unexpected pos|write)|PytorchStreamWriter failed writing")
 _SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")
 
 
@@ -83,6 +85,8 @@ def _number(error: BaseException) -> int | None:
         return error.errno
     text = str(error)
     if isinstance(error, OSError) and _SHORT_WRITE.search(text):
+        return errno.ENOSPC
+    if isinstance(error, RuntimeError) and _TORCH_WRITE.search(text):
         return errno.ENOSPC
     found = _NUMBER.search(text)
     return int(next(filter(None, found.groups()))) if found else None

@@ -9,8 +9,6 @@ from verseir.faults import Fault, closest
 from verseir.fine_tuning import system_name
 from verseir.study_faults import UNSEARCHED, measure_faults
 
-#: How many poems a validation list holds.
-DEPTH = 100
 #: What a table of triplets says of negatives that no system found.
 _ORIGINS = ("gold", "opposite", "random")
 
@@ -22,7 +20,7 @@ def recipe_faults(spec: dict[str, Any], registry: Mapping[str, Any], where: str)
         yield from _base_faults(recipe, registry, where, field)
         yield from _place_faults(spec, recipe, where, field)
         yield from _negative_faults(spec, recipe, registry, where, field)
-        yield from measure_faults([recipe["measure"]], DEPTH, where, f"{field}.measure")
+        yield from measure_faults([recipe["measure"]], spec["depth"], where, f"{field}.measure")
         for seed in recipe["seeds"]:
             if system_name(name, seed) in registry:
                 problem = f"there is a system '{system_name(name, seed)}' already, which the recipe would make"
@@ -80,8 +78,8 @@ def _place_faults(spec: Mapping[str, Any], recipe: Mapping[str, Any], where: str
             if tested != name and name in spec["query_sets"] and _origin(spec, tested) == _origin(spec, name):
                 problem = f"'{tested}' is made of the queries of `{part}`, '{name}'"
                 yield Fault(where, 0, f"{field}.test", problem, "test on queries of other poems")
-    if used["train"] == used["validation"]:
-        problem = f"'{used['train']}' is trained on: it cannot tell when to stop"
+    if used["train"] == used["validation"] or _origin(spec, used["train"]) == _origin(spec, used["validation"] or ""):
+        problem = f"'{used['validation']}' has the queries that are trained on: it cannot tell when to stop"
         yield Fault(where, 0, f"{field}.validation", problem, "name other queries, or use `folds`")
 
 
@@ -131,3 +129,6 @@ def _negative_faults(
         yield Fault(where, 0, f"{field}.negatives.systems", problem, hint)
     if asked["ranks"][0] > asked["ranks"][1]:
         yield Fault(where, 0, f"{field}.negatives.ranks", "the first rank is beyond the last", "ranks: [1, 100]")
+    elif systems and asked["ranks"][0] > spec["depth"]:
+        problem = f"ranked lists hold {spec['depth']} poems: there is no rank {asked['ranks'][0]}"
+        yield Fault(where, 0, f"{field}.negatives.ranks", problem, f"ranks: [1, {min(100, spec['depth'])}]")

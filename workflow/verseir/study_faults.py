@@ -158,7 +158,9 @@ def reference_faults(spec: dict[str, Any], registry: dict[str, Any], where: str)
 
     if registry:
         for name in spec["systems"]:
-            yield from unknown(name, registry, "systems", "system", _registry_hint(spec["registry"]))
+            made = next((recipe for recipe in spec["fine_tuning"] if name.startswith(f"{recipe}.")), None)
+            hint = f"; the recipe {made} adds its systems itself" if made else _registry_hint(spec["registry"])
+            yield from unknown(name, registry, "systems", "system", hint)
     yield from measure_faults(spec["measures"], spec["depth"], where)
     if spec["chunks"]["stride"] > spec["chunks"]["verses"]:
         problem = f"a stride of {spec['chunks']['stride']} skips verses between windows of {spec['chunks']['verses']}"

@@ -336,7 +336,7 @@ def _course(curve: pl.DataFrame) -> dict[str, Any]:
     note = ""
     if (folds["value"] <= folds["base"]).all():
         note = NO_BETTER
-    elif (folds["epoch"] == folds["n_epochs"]).all():
+    elif ((folds["epoch"] == folds["n_epochs"]) & (folds["n_epochs"] > 1)).all():
         note = STILL_RISING
     means = folds.select(best_epoch=pl.col("epoch").mean(), n_epochs=pl.col("n_epochs").mean())
     return means.row(0, named=True) | {"validation": float(folds["value"].to_numpy().mean()), "note": note}

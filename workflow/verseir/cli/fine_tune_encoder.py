@@ -4,19 +4,25 @@ import argparse
 import hashlib
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+from filelock import FileLock
+
 from verseir import __version__
 from verseir.faults import UserError
+from verseir.queries.within import read_poem_groups, read_query_groups
 from verseir.systems.devices import claim_device
+from verseir.systems.groups import Groups
 from verseir.systems.identity import identify
 from verseir.systems.query_encoding import QueryEncoding
 from verseir.systems.sources import cache_folder
 from verseir.systems.transformer import TransformerEncoder
-from verseir.tables import CHUNKS, QRELS, QUERIES, read_table, write_table
+from verseir.tables import CHUNKS, DUPLICATES, QRELS, QUERIES, read_table, write_table
 from verseir.training.curve import CURVE, best_of, curve_frame
-from verseir.training.folds import FOLDS, parts_of
+from verseir.training.folds import FOLDS, classes_of, parts_of
 from verseir.training.triplets import TRIPLETS
 from verseir.whole import at_least_one
 
@@ -51,6 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--validation-queries", required=True)
     parser.add_argument("--validation-qrels", required=True)
     parser.add_argument("--validation-encoding", required=True, type=json.loads)
+    parser.add_argument("--depth", required=True, type=int, help="poems in a ranked list")
+    parser.add_argument("--duplicates", help="DUPLICATES of the corpus that is trained on")
+    parser.add_argument("--within", default="", help="the attribute whose value a validation query and its poems share")
+    parser.add_argument("--attributes", help="ATTRIBUTES of the corpus of validation, for --within")
+    parser.add_argument("--poems", help="POEMS of the corpus of validation, for --within")
+    parser.add_argument("--query-attributes", help="QUERY_ATTRIBUTES of the validation queries, for --within")
     parser.add_argument("--folds", help="FOLDS of the queries")
     parser.add_argument("--output", required=True, help="folder for the trained encoder")
     parser.add_argument("--curve", required=True)
@@ -89,6 +101,7 @@ def _train(args: argparse.Namespace, encoder: TransformerEncoder) -> None:
         read_table(args.qrels, QRELS),
         read_table(args.chunks, CHUNKS),
         QueryEncoding(**args.encoding),
+        classes_of(read_table(args.duplicates, DUPLICATES) if args.duplicates else None),
     )
     validation = validation_of(
         encoder,
@@ -97,14 +110,18 @@ def _train(args: argparse.Namespace, encoder: TransformerEncoder) -> None:
         read_table(args.validation_chunks, CHUNKS),
         QueryEncoding(**args.validation_encoding),
         args.measure,
+        args.depth,
         _held_out(args),
+        partial(_groups, args) if args.within else None,
     )
     checkpoints = cache_folder() / "training" / _key(args, encoder)
-    trained = fine_tune(encoder, examples, validation, args.training, args.seed, checkpoints)
-    _save(encoder, Path(args.output))
-    points = trained.points
-    write_table(curve_frame(points, args.recipe, args.seed, args.fold, args.measure), args.curve, CURVE)
-    shutil.rmtree(checkpoints)
+    checkpoints.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{checkpoints}.lock"):  # another study may do the same at the same time
+        trained = fine_tune(encoder, examples, validation, args.training, args.seed, checkpoints)
+        _save(encoder, Path(args.output))
+        points = trained.points
+        write_table(curve_frame(points, args.recipe, args.seed, args.fold, args.measure), args.curve, CURVE)
+        shutil.rmtree(checkpoints, ignore_errors=True)
     best = points[best_of(points)]
     print(
         f"{args.recipe}, seed {args.seed}, {args.fold}: {len(examples.queries)} queries, {trained.steps} steps;"
@@ -120,12 +137,27 @@ def _held_out(args: argparse.Namespace) -> list[str] | None:
     return parts_of(read_table(args.folds, FOLDS), int(args.fold.removeprefix("fold-"))).validation
 
 
+def _groups(args: argparse.Namespace, queries: pl.DataFrame, chunks: pl.DataFrame) -> tuple[Groups, Groups]:
+    """The value of the attribute ``--within`` of each validation query and chunk."""
+    of_chunks = read_poem_groups(chunks["poem_id"], args.poems, args.attributes, args.within)
+    return read_query_groups(queries, args.query_attributes, args.within, set(filter(None, of_chunks))), of_chunks
+
+
 def _key(args: argparse.Namespace, encoder: TransformerEncoder) -> str:
     """A hash of all that decides what the run comes to."""
     whole = hashlib.blake2b(digest_size=16)
     entry = encoder.identity.entry
     said = [__version__, encoder.key, entry["prompts"], entry["text"], encoder.device]
-    said += [args.seed, args.fold, args.measure, args.training, args.encoding, args.validation_encoding]
+    said += [
+        args.seed,
+        args.fold,
+        args.measure,
+        args.depth,
+        args.within,
+        args.training,
+        args.encoding,
+        args.validation_encoding,
+    ]
     whole.update(json.dumps(said, sort_keys=True).encode())
     for name in READ:
         if path := getattr(args, name):

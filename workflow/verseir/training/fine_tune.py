@@ -6,6 +6,7 @@ and the order of the examples are those that it would have had, and so is the en
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -23,6 +24,8 @@ from sentence_transformers.sentence_transformer.evaluation import SentenceEvalua
 from torch.utils.data import RandomSampler
 from transformers import PrinterCallback, TrainerCallback, set_seed
 
+from verseir.atomic import write_text
+from verseir.faults import UserError
 from verseir.systems.transformer import TransformerEncoder
 from verseir.training.adapters import Adapters
 from verseir.training.curve import Point, best_of, is_over
@@ -206,7 +209,15 @@ class _Evaluator(SentenceEvaluator):
         self.encoder, self.validation = encoder, validation
 
     def __call__(self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1) -> dict:
-        value = self.validation.value(self.encoder)
+        try:
+            if not all(bool(torch.isfinite(values).all()) for values in self.encoder.model.parameters()):
+                raise UserError("its weights are no numbers any more")
+            value = self.validation.value(self.encoder)
+        except UserError as error:  # before training it was sound
+            raise UserError(
+                f"training of '{self.encoder.name}' came apart before epoch {epoch:g}: {error.args[0]}",
+                hint="set a lower `learning_rate`, a longer `warmup`, or `precision: float32`",
+            ) from error
         log.info("%s: epoch %g, %s %.4f on validation", self.encoder.name, epoch, self.validation.measure, value)
         return {"validation": value}
 
@@ -228,15 +239,35 @@ class _Markers(TrainerCallback):
     """Marks each checkpoint that is whole."""
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        (Path(args.output_dir) / f"checkpoint-{state.global_step}" / WHOLE).touch()
+        checkpoint = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        write_text(checkpoint / WHOLE, json.dumps(_sizes(checkpoint), indent=1) + "\n")
+
+
+def _sizes(checkpoint: Path) -> dict[str, int]:
+    """The files of a checkpoint and how long each is."""
+    return {path.name: path.stat().st_size for path in sorted(checkpoint.iterdir()) if path.name != WHOLE}
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    """Whether a checkpoint has all files that it was saved with, none cut: a kill may leave a part of one, when it is
+    written and when it is removed."""
+    try:
+        return json.loads((checkpoint / WHOLE).read_text(encoding="utf-8")) == _sizes(checkpoint)
+    except (OSError, ValueError):
+        return False
 
 
 def _last_whole(folder: Path) -> Path | None:
-    """The last checkpoint that is whole; those that are not are removed."""
-    found = []
+    """The last checkpoint that is whole, and with it the best so far; those of no use are removed."""
+    found = {}
     for checkpoint in folder.glob("checkpoint-*"):
-        if (checkpoint / WHOLE).is_file():
-            found.append(checkpoint)
+        if _is_whole(checkpoint):
+            found[int(checkpoint.name.rpartition("-")[2])] = checkpoint
         else:
             shutil.rmtree(checkpoint)
-    return max(found, key=lambda one: int(one.name.rpartition("-")[2]), default=None)
+    for step in sorted(found, reverse=True):
+        state = json.loads((found[step] / "trainer_state.json").read_text(encoding="utf-8"))
+        if state["best_global_step"] in found:
+            return found[step]
+        shutil.rmtree(found[step])
+    return None
