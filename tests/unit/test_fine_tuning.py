@@ -26,7 +26,7 @@ from verseir.analyses.fine_tuning import (
 )
 from verseir.analyses.paired import TOO_FEW
 from verseir.report.analysed import panels
-from verseir.report.fine_tuning import FOLDED, MANY
+from verseir.report.fine_tuning import FOLDED, MANY, method
 from verseir.report.fine_tuning import fine_tuning as panel_of
 from verseir.report.wording import Scope
 from verseir.tables import PER_QUERY, QRELS, QUERIES, QUERY_ATTRIBUTES, check_table, read_table, write_table
@@ -354,3 +354,17 @@ def test_the_part_is_on_the_page_only_where_encoders_are_trained(tmp_path):
     for table in (*TABLES, FINE_TUNING_CURVES):
         write_table(frame(table, []), results / "tables" / f"{table.name}.csv", table)
     assert "fine-tuning" in [panel.id for panel in panels(results, spec | {"fine_tuning": {"r": {}}}, SYSTEMS)]
+
+
+def test_the_methods_say_how_encoders_were_trained_those_alike_together():
+    recipe = {
+        "base": "e5", "train": {"corpus": "c", "query_set": "q"}, "folds": 5, "measure": "nDCG@10",
+        "negatives": {"opposite": 0, "systems": {"bm25": 2}, "ranks": [1, 30], "random": 1},
+        "seeds": [42], "epochs": 10, "patience": 3, "batch_size": 32, "temperature": 0.05, "learning_rate": 2e-5,
+        "warmup": {"ratio": 0.1}, "mask_false_negatives": True, "shared_negatives": False, "precision": "float32",
+    }  # fmt: skip
+    told = method({"a": recipe, "b": recipe | {"base": "m"}, "c": recipe | {"lora": {"rank": 8}}})
+    assert "a from e5 and b from m: 5 folds by poem; negatives 2 from bm25 and 1 at random;" in told
+    assert "c from e5: 5 folds by poem" in told and "adapters of rank 8" in told
+    assert "AdamW at 2e-05 with a warm-up of 10% of the steps" in told
+    assert method({}) == ""

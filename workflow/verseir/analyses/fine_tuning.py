@@ -334,8 +334,9 @@ def _course(curve: pl.DataFrame) -> dict[str, Any]:
     base = curve.filter(pl.col("epoch") == 0).select("fold", base="value")
     folds = best.join(last, on="fold").join(base, on="fold", how="left").sort("fold")
     note = ""
-    if (folds["value"] <= folds["base"]).all():
-        note = NO_BETTER
+    worse = int((folds["value"] <= folds["base"]).sum())
+    if worse:
+        note = NO_BETTER if worse == len(folds) else f"in {worse} of {len(folds)} folds {NO_BETTER}"
     elif ((folds["epoch"] == folds["n_epochs"]) & (folds["n_epochs"] > 1)).all():
         note = STILL_RISING
     means = folds.select(best_epoch=pl.col("epoch").mean(), n_epochs=pl.col("n_epochs").mean())

@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    entry = args.entry | {"dtype": "float32"}  # in half precision most steps of this size would round to nothing
+    # In half precision most steps of this size would round to nothing.
+    entry = args.entry | {"dtype": "float32", "name": f"{args.recipe}, seed {args.seed}, {args.fold}"}
     with claim_device(gpus=args.gpus, useful=True) as device:
         encoder = _loaded(entry, device, args.seed)
         _train(args, encoder)
@@ -167,9 +168,12 @@ def _key(args: argparse.Namespace, encoder: TransformerEncoder) -> str:
 
 def _save(encoder: TransformerEncoder, folder: Path) -> None:
     """Write the encoder as sentence-transformers does: whole, or not at all."""
+    from transformers.utils import logging as transformers_logging
+
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = folder.with_name(f".{folder.name}")
     for old in (beside, folder):
         shutil.rmtree(old, ignore_errors=True)
+    transformers_logging.disable_progress_bar()
     encoder.model.save_pretrained(str(beside), create_model_card=False)
     beside.rename(folder)

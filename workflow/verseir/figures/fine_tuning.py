@@ -118,6 +118,8 @@ def _range(row: Row) -> list[float]:
 
 
 def _draw_curves(axes: Axes, curves: pl.DataFrame, look: Mapping[str, Look]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     if curves.is_empty():
         axes.text(0.5, 0.5, "no curve", transform=axes.transAxes, ha="center", va="center", fontsize=8)
         axes.set_xticks([])
@@ -132,7 +134,7 @@ def _draw_curves(axes: Axes, curves: pl.DataFrame, look: Mapping[str, Look]) -> 
         for chosen, hollow in ((course.filter(pl.col("epoch") == 0), True), (course.filter("best"), False)):
             size = {"markersize": 3} if thin else {}
             axes.plot(chosen["epoch"], chosen["value"], color=own.colour, zorder=3, **mark(own, hollow) | size)
-    few_ticks(axes, CURVES)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.grid(axis="both", color=FAINT)
     axes.set_xlabel("epoch", fontsize=8.5)
     measures = ", ".join(sorted(curves["measure"].unique()))

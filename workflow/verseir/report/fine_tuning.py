@@ -43,12 +43,17 @@ LEDE = (
     "is of the kind that was tested."
 )
 FOLDED = (
-    "Where queries are dealt to folds, each query is searched by an encoder that was trained on none of its poems. "
-    "The encoders of different folds share most of what they were trained on: they are no independent trainings."
+    "Where queries are dealt to folds, each query is searched by an encoder that was trained on none of its poems: "
+    "on neither its fold nor the next, which told when to stop. The encoders of more than three folds share a part of "
+    "what they were trained on: they are no independent trainings. A best epoch is then a mean over folds."
 )
 MANY = (
     "Holm’s correction is within a recipe, not over recipes: the best of many recipes looks better on these queries "
     "than it is."
+)
+TRAINED = (
+    "Encoders are trained with InfoNCE (van den Oord et al. 2018) over the positives of a batch and each query’s own "
+    "negatives; the epoch with the best mean over the validation queries is kept, also where the base was better."
 )
 METHOD = (
     "A query’s gain is the mean of its values over the seeds less the value of the base. Gains are tested by sign "
@@ -60,6 +65,44 @@ METHOD = (
 )
 
 Row = Mapping[str, Any]
+
+
+def method(recipes: Mapping[str, Mapping[str, Any]]) -> str:
+    """How the encoders of a study were trained and compared, for the methods of a paper; "" where it trains none."""
+    if not recipes:
+        return ""
+    alike: dict[str, list[str]] = {}
+    for name, recipe in sorted(recipes.items()):
+        alike.setdefault(_trained_how(recipe), []).append(f"{name} from {recipe['base']}")
+    return " ".join([TRAINED, *(f"{listing(names)}: {how}" for how, names in alike.items()), METHOD])
+
+
+def _trained_how(recipe: Mapping[str, Any]) -> str:
+    asked = recipe["negatives"]
+    numbers = {"of the opposite use": asked["opposite"], "at random": asked["random"]}
+    negatives = listing(
+        [f"{n} from {system}" for system, n in sorted(asked["systems"].items())]
+        + [f"{n} {kind}" for kind, n in numbers.items() if n]
+    )
+    warmup = recipe["warmup"]
+    rise = f"{warmup['steps']} steps" if "steps" in warmup else f"{warmup['ratio']:.0%} of the steps"
+    parts = (
+        f"{recipe['folds']} folds by poem"
+        if "folds" in recipe
+        else f"trained on {recipe['train']['query_set']}, validation on {recipe['validation']['query_set']}"
+    )
+    more = [
+        f"adapters of rank {recipe['lora']['rank']}" if "lora" in recipe else "all weights",
+        "false negatives masked" if recipe["mask_false_negatives"] else "false negatives not masked",
+        *(["negatives shared in the batch"] if recipe["shared_negatives"] else []),
+        *(["multiplied in bfloat16"] if recipe["precision"] == "bf16" else []),
+    ]
+    return (
+        f"{parts}; negatives {negatives}; batches of {recipe['batch_size']}, temperature"
+        f" {recipe['temperature']:g}, AdamW at {recipe['learning_rate']:g} with a warm-up of {rise} and linear decay,"
+        f" at most {count(recipe['epochs'], 'epoch')}, patience {recipe['patience']} on {recipe['measure']};"
+        f" {', '.join(more)}; {count(len(recipe['seeds']), 'seed')}."
+    )
 
 
 def fine_tuning(tables: Tables, scope: Scope, recipes: Mapping[str, Mapping[str, Any]]) -> Panel | None:
@@ -86,8 +129,9 @@ def fine_tuning(tables: Tables, scope: Scope, recipes: Mapping[str, Mapping[str,
     folded = [name for name, spec in recipes.items() if spec.get("folds")]
     lede = " ".join([LEDE, *([FOLDED] if folded else []), *([MANY] if len(recipes) > 1 else [])])
     legend = (
-        "Left, the measure on validation queries by epoch: hollow before training, filled the epoch that is kept. "
-        "Right, gains over the base with 95% intervals over queries, and below each the range of its seeds."
+        "Left, the measure on validation queries by epoch, a line for each seed and fold: hollow before training, "
+        "filled the epoch that is kept. Right, gains over the base with 95% intervals over queries, and below each the "
+        "range of its seeds."
     )
     grids = [_gains(gains), _seeds(seeds), *_pairs(pairs)]
     return Panel("fine-tuning", TITLE, lede, sentences, grids, NAMES, "fine_tuning", legend, told)

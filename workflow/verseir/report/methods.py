@@ -9,7 +9,7 @@ import polars as pl
 
 from verseir.formats import listing
 from verseir.report.advice import METHOD as DEPLOYMENT
-from verseir.report.fine_tuning import METHOD as FINE_TUNING
+from verseir.report.fine_tuning import method as fine_tuning_method
 from verseir.report.graded import averaged, measured_grades, ranked_within
 from verseir.report.spoken import graded_only, idiom_sets, idioms_only, repeating
 
@@ -85,7 +85,7 @@ def methods(manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> 
         ("Shared wording and edits", _wording(study) if of_wording else ""),
         ("What results depend on", _dependence(study) if about_poems else ""),
         ("What to deploy", DEPLOYMENT if about_poems else ""),
-        ("Fine-tuning", FINE_TUNING if study.get("fine_tuning") else ""),
+        ("Fine-tuning", fine_tuning_method(study.get("fine_tuning", {}))),
         ("Idioms", IDIOMS if idiom_sets(study) else ""),
         ("Models", MODELS if of_wording else ""),
         ("Judges and people", _judging(study)),
