@@ -98,7 +98,7 @@ def same(data: Encoded, ours: np.ndarray, theirs: np.ndarray, peer: str, least: 
 def parts(data: Encoded, _: int) -> dict[str, float]:
     """Tokenising alone."""
     prepared = data.encoder.prepare(data.texts, "document")
-    return {"tokenising": seconds_of(lambda: data.encoder._tokenise(prepared))}
+    return {"tokenising": seconds_of(lambda: data.encoder.tokenise(prepared))}
 
 
 def _lacks_bf16() -> str:

@@ -117,8 +117,8 @@ def test_padding_that_reaches_the_vectors(folders):
     import torch
 
     encoder = load(folders["bert"])
-    model = encoder._model
-    encoder._model = lambda given, **_: model(given | {"attention_mask": torch.ones_like(given["attention_mask"])})
+    model = encoder.model
+    encoder.model = lambda given, **_: model(given | {"attention_mask": torch.ones_like(given["attention_mask"])})
     assert "batched = single" in failed(encoder)
 
 

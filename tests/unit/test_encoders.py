@@ -108,7 +108,7 @@ def test_the_preset_is_the_registry_s(folders):
 def test_padding_side_of_what_reaches_the_model(folders, family, side):
     encoder = load(folders, family)
     masks = []
-    encoder._model.register_forward_pre_hook(lambda _, given: masks.append(given[0]["attention_mask"].numpy()))
+    encoder.model.register_forward_pre_hook(lambda _, given: masks.append(given[0]["attention_mask"].numpy()))
     encoder.encode(TEXTS, "query")
     mask = masks[0]
     assert mask.min() == 0
@@ -145,7 +145,7 @@ def test_batches_are_by_length_within_a_budget_and_without_repeats(folders):
     encoder = load(folders, "xlm_roberta")
     encoder.budget, encoder.workers = 100, 1
     shapes = []
-    encoder._model.register_forward_pre_hook(lambda _, given: shapes.append(tuple(given[0]["input_ids"].shape)))
+    encoder.model.register_forward_pre_hook(lambda _, given: shapes.append(tuple(given[0]["input_ids"].shape)))
     texts = [letter * n for letter in "abcd" for n in (1, 5, 20, 40)]
     encoder.encode(texts * 3, "document")
     assert sum(n for n, _ in shapes) == len(texts)
@@ -181,7 +181,7 @@ def test_a_batch_has_one_of_the_threads_that_pytorch_was_given(folders):
         assert ((encoder.workers, encoder.threads), (own.workers, own.threads)) == ((3, 1), (1, 3))
         seen = []
         for one in (encoder, own):
-            one._model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+            one.model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
             one.budget = 64
             one.encode([f"{text} {i}" for text in TEXTS for i in range(5)], "query")
             assert set(seen) == {one.threads}
@@ -245,7 +245,7 @@ def test_out_of_memory_halves_the_batches(folders, caplog, workers):
     encoder.budget, encoder.workers = 2048, workers
     texts = [f"{text} {i}" for text in TEXTS for i in range(60)]
     expected = encoder.encode(texts, "document")
-    model, held = encoder._model, []
+    model, held = encoder.model, []
 
     def small_device(features, **options):
         held.append(features["input_ids"].numel())
@@ -253,7 +253,7 @@ def test_out_of_memory_halves_the_batches(folders, caplog, workers):
             raise torch.OutOfMemoryError("CUDA out of memory")
         return model(features, **options)
 
-    encoder._model = small_device
+    encoder.model = small_device
     np.testing.assert_allclose(encoder.encode(texts, "document"), expected, atol=1e-5)
     assert encoder.budget <= 90
     assert "out of memory" in caplog.text
@@ -262,7 +262,7 @@ def test_out_of_memory_halves_the_batches(folders, caplog, workers):
     held.clear()
     encoder.encode(texts, "document")
     assert max(held) <= 90  # the budget stays
-    encoder._model = lambda *_, **__: (_ for _ in ()).throw(torch.OutOfMemoryError("CUDA out of memory"))
+    encoder.model = lambda *_, **__: (_ for _ in ()).throw(torch.OutOfMemoryError("CUDA out of memory"))
     with pytest.raises(UserError, match="not enough memory for one text") as caught:
         encoder.encode(["a"], "document")
     assert ("fewer threads" in caught.value.hint) == (workers > 1)
@@ -270,7 +270,7 @@ def test_out_of_memory_halves_the_batches(folders, caplog, workers):
 
 def test_another_error_is_not_taken_for_memory(folders):
     encoder = load(folders, "bert")
-    encoder._model = lambda *_, **__: (_ for _ in ()).throw(RuntimeError("shapes do not fit"))
+    encoder.model = lambda *_, **__: (_ for _ in ()).throw(RuntimeError("shapes do not fit"))
     with pytest.raises(RuntimeError, match="shapes do not fit"):
         encoder.encode(["a"], "document")
 
@@ -284,13 +284,13 @@ def test_a_gpu_that_pytorch_cannot_use_gives_way_to_the_cpu(folders, caplog, mon
 
 def test_an_adapter_reaches_the_model(folders):
     encoder = load(folders, "bert", tasks={"query": "retrieval.query", "document": "retrieval.passage"})
-    model, tasks = encoder._model, []
+    model, tasks = encoder.model, []
 
     def recording(features, **options):
         tasks.append(options.get("task"))
         return model(features)
 
-    encoder._model = recording
+    encoder.model = recording
     encoder.encode(["a"], "query")
     encoder.encode(["a"], "document")
     assert tasks == ["retrieval.query", "retrieval.passage"]

@@ -53,7 +53,7 @@ def test_tokens_are_those_that_the_encoder_reads(entry):
     texts = [*tiny_models.TEXTS, "x " * 100]
     encoder = TransformerEncoder(identify(entry), "cpu")
     prepared = encoder.prepare(texts, "query")
-    read = sum(len(one.ids) for one in encoder._tokenise(prepared))
+    read = sum(len(one.ids) for one in encoder.tokenise(prepared))
     assert count_tokens(encoder.identity, prepared) == (read, "tokenizer")
 
 
