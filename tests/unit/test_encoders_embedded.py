@@ -106,7 +106,7 @@ def test_e5_converted_is_what_the_package_holds(encoders):
     block = path.read_bytes()[start : start + 18]
     scale = np.frombuffer(block[:2], "<f2")[0].astype(np.float32)
     expected = [scale * ((byte & 15) - 8) for byte in block[2:]] + [scale * ((byte >> 4) - 8) for byte in block[2:]]
-    model = encoders["e5-small-q4"]._model.transformers_model
+    model = encoders["e5-small-q4"].model.transformers_model
     np.testing.assert_array_equal(model.embeddings.word_embeddings.weight[0, :32].detach().numpy(), expected)
     multiplied = sum(weight.numel() for name, weight in model.named_parameters() if "word_embeddings" not in name)
     assert multiplied == ENTRIES["e5-small-q4"]["parameters"]

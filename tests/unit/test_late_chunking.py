@@ -224,11 +224,11 @@ def encoder_of(folders, family):
 
 def test_an_end_token_is_added_once_and_fits(folders):
     cut = load(folders, "e5-mistral-7b-instruct", max_length=12)
-    ids = [tokens.ids for tokens in cut._tokenise(["a cat " * 9, "a", ""])]
+    ids = [tokens.ids for tokens in cut.tokenise(["a cat " * 9, "a", ""])]
     assert [len(one) for one in ids] == [12, 4, 2]
     assert all(one[-1] == 2 and (one[:-1] != 2).all() for one in ids)
     own = load(folders, "instructor-base", end_token=True)
-    assert own._tokenise(["a"])[0].ids.tolist().count(2) == 1  # its tokenizer has put it there
+    assert own.tokenise(["a"])[0].ids.tolist().count(2) == 1  # its tokenizer has put it there
 
 
 def test_a_store_keeps_the_vectors_of_all_views_and_encodes_a_document_once(folders):
@@ -271,7 +271,7 @@ def test_tokens_of_prompts_and_pairs_are_counted(folders):
 
 def test_an_encoder_without_token_vectors_refuses_parts(folders):
     encoder = load(folders, "contriever")
-    del encoder._model._modules["1"]  # a model that pools in its own way
+    del encoder.model._modules["1"]  # a model that pools in its own way
     with pytest.raises(UserError, match="a part of a text cannot be pooled"):
         encoder.encode(readings(encoder, "span"), "query")
 
@@ -280,7 +280,7 @@ def test_a_mask_that_reaches_no_model_fails_the_check(folders):
     import torch
 
     encoder = load(folders, "contriever")
-    encoder._model[0].register_forward_pre_hook(
+    encoder.model[0].register_forward_pre_hook(
         lambda _, given: ({**given[0], "attention_mask": torch.ones_like(given[0]["attention_mask"])}, *given[1:])
     )
     assert not view_checks(encoder, "span", readings(encoder, "span"))[0].ok
@@ -290,7 +290,7 @@ def test_padding_that_is_not_a_number_does_not_reach_a_span(folders):
     """Some attention kernels leave anything in the places of padding."""
     encoder = load(folders, "contriever")
     expected = encoder.encode(readings(encoder, "span"), "query")
-    backbone = encoder._model[0]
+    backbone = encoder.model[0]
 
     def spoil(_, given, output):
         output["token_embeddings"] = output["token_embeddings"].masked_fill(

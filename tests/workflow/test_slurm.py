@@ -181,7 +181,7 @@ def read_profile(name):
 def test_the_profile_names_rules_that_there_are():
     profile = read_profile("slurm")
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
-    rules = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
+    rules = set(re.findall(r"^ *(?:rule|use rule \w+ as) (\w+)(?::| with:)", text, re.MULTILINE))
     grouped = dict(entry.split("=") for entry in profile["groups"])
     assert set(grouped) - rules == set()
     assert set(profile["set-resources"]) - rules == set()

@@ -22,7 +22,7 @@ STAGES = {
     "judge": "judge people query_sheet package",
     "tables, figures, report": "publish idiom_pages figures report exchange",
 }
-_RULE = re.compile(r"^\s*rule (\w+):$", re.MULTILINE)
+_RULE = re.compile(r"^\s*(?:rule|use rule \w+ as) (\w+)(?::| with:)$", re.MULTILINE)
 _JOBS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 #: Seconds that a job takes, mostly to start Python, where no job of its rule has been measured.
 JOB_SECONDS = 4.0

@@ -115,7 +115,7 @@ def _negative_faults(
     if not asked["opposite"] and not asked["random"] and not systems:
         yield Fault(where, 0, f"{field}.negatives", "asks for none", "random: 5")
     for name in sorted(systems):
-        if name not in spec["systems"] or name not in registry:
+        if (name not in spec["systems"] and name != recipe["base"]) or name not in registry:
             problem = f"'{name}' is no system of the study"
             yield Fault(where, 0, f"{field}.negatives.systems", problem, closest(name, spec["systems"]))
         elif name in _ORIGINS:
