@@ -177,7 +177,7 @@ def test_folds_train_on_no_poem_that_they_are_asked_for(tmp_path):
         "base": "minilm-l6",
         "train": {"corpus": "east", "query_set": "east-set"},
         "folds": 3,
-        "negatives": {"systems": {"bm25": 1, "minilm-l6": 1}, "random": 1},
+        "negatives": {"systems": {"bm25": 1, "minilm-l6": 1}},
         "seeds": [7],
         **FEW,
         "batch_size": 2,

@@ -21,7 +21,18 @@ log = logging.getLogger(__name__)
 
 #: Files that no vector depends on: they are neither hashed nor downloaded.
 IGNORED = (
-    *("*.md", "*.pyc", ".git*", "LICENSE*", "NOTICE*", "*.png", "*.jpg", "*.pdf", "data_config.json"),
+    *(
+        ".snakemake_timestamp",
+        "*.md",
+        "*.pyc",
+        ".git*",
+        "LICENSE*",
+        "NOTICE*",
+        "*.png",
+        "*.jpg",
+        "*.pdf",
+        "data_config.json",
+    ),
     *("*.onnx", "*.onnx_data", "onnx/*", "openvino/*", "*.tflite", "*.gguf"),
     *("*.h5", "*.msgpack", "*.ot", "*.pt", "*.pth"),
 )
