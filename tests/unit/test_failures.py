@@ -71,6 +71,10 @@ def test_a_full_disk_is_told_in_words_and_leaves_nothing(tmp_path):
         (OSError("No space left on device (os error 28)"), "the disk is full (No space left"),
         (pl.exceptions.ComputeError("No space left on device (os error 28)"), "the disk is full"),
         (OSError("1000 requested and 312 written"), "the disk is full"),
+        (
+            RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 46905664 vs 46905552"),
+            "the disk is full",
+        ),
         (PermissionError(errno.EACCES, "Permission denied", "out"), "out: permission denied"),
         (OSError(errno.EROFS, "Read-only file system", "out"), "out: the disk can only be read"),
         (MemoryError(), "there is not enough memory"),

@@ -60,6 +60,12 @@ def test_a_recipe_makes_a_system_for_each_seed_beside_its_base():
     assert recipe["warmup"] == {"ratio": 0.1} and recipe["mode"] == "verse" and "lora" not in recipe
 
 
+def test_a_corpus_without_the_base_mode_is_trained_on_in_its_first():
+    corpora = {"c": {"adapter": "jsonl", "path": "c.jsonl", "modes": ["both"]}}
+    loaded = load_study(study(FOLDED, corpora=corpora), ROOT)
+    assert loaded.analyses["base_mode"] == "verse" and loaded.fine_tuning["tuned"]["mode"] == "both"
+
+
 def test_folds_are_encoders_and_one_system():
     loaded = load_study(study(FOLDED), ROOT)
     assert loaded.spec["systems"] == ["bm25", "minilm-l6", "tuned.7"]

@@ -7,9 +7,13 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -102,6 +106,18 @@ class Project:
             text=True,
             timeout=600,
         )
+
+    def kill_when(self, ready: Callable[[], Any], *arguments: str, seconds: float = 200) -> None:
+        """Run Snakemake on the study and kill it with all its jobs as soon as ``ready``, or when the time is over."""
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        command, where = self.command(*arguments), {"cwd": self.folder, "env": self.environment()}
+        running = subprocess.Popen(command, **where, **quiet, start_new_session=True)
+        deadline = time.monotonic() + seconds
+        while not ready() and time.monotonic() < deadline and running.poll() is None:
+            time.sleep(0.005)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+        assert self.run("--unlock").returncode == 0  # a killed Snakemake leaves its lock behind
 
     def jobs(self, *arguments: str) -> dict[str, int]:
         """The rules that a dry run would run, with their number of jobs; empty where nothing is to be done."""

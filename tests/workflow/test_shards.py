@@ -1,13 +1,10 @@
 """An encode that several jobs share, and jobs that are given no GPU."""
 
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -30,20 +27,7 @@ def test_two_jobs_make_the_run_of_one(tmp_path):
     project = Project(tmp_path / "project", poems=1450)  # 4,350 chunks: two blocks, and one of 1,450 queries
     project.save_study(project.study | {"shards": {"use-m3": 2}})
     store = project.folder / ".cache" / "vectors"
-    running = subprocess.Popen(
-        project.command(RUN),
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 200
-    while not list(store.rglob("[!.]*.keys")) and time.monotonic() < deadline and running.poll() is None:
-        time.sleep(0.02)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
-    assert project.run("--unlock").returncode == 0
+    project.kill_when(lambda: list(store.rglob("[!.]*.keys")), RUN)
     resumed = encoded(project.run(RUN))
     n_texts = sum(texts for _, texts in resumed.values())
     assert 4350 + 1450 - 10 < n_texts <= 4350 + 1450  # a few verses may be drawn twice

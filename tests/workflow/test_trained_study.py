@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -141,23 +137,10 @@ def test_a_run_killed_after_an_epoch_ends_in_the_same_encoder(trained):
     shutil.rmtree(folder(trained))
     shutil.rmtree(trained.folder / ".cache" / "training", ignore_errors=True)
     target = "results/small/fine_tuned/tuned/42/whole/curve.csv"
-    running = subprocess.Popen(
-        trained.command(target),
-        cwd=trained.folder,
-        env=trained.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
     kept = trained.folder / ".cache" / "training"
-    deadline = time.monotonic() + 200
-    while not list(kept.rglob("whole")) and time.monotonic() < deadline and running.poll() is None:
-        time.sleep(0.005)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    trained.kill_when(lambda: list(kept.rglob("whole")), target)
     assert list(kept.rglob("whole")), "it was killed too early or had failed"
     assert not (folder(trained) / "model").exists() and not (folder(trained) / "curve.csv").exists()
-    assert trained.run("--unlock").returncode == 0
     done = trained.run(target)
     assert done.returncode == 0, done.stdout[-4000:]
     assert "goes on from epoch" in done.stdout

@@ -4,10 +4,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -161,22 +159,9 @@ def test_a_killed_encode_goes_on_where_it_stopped(tmp_path):
     target = "results/small/encodings/east/use-m3.json"
     chunks = "results/small/corpora/east/chunks/verse.parquet"
     assert project.run(chunks, "results/small/queries/east-set.parquet").returncode == 0
-    running = subprocess.Popen(
-        project.command(target),
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
     store = project.folder / ".cache" / "vectors"
-    deadline = time.monotonic() + 120
-    while len(list(store.rglob("[!.]*.keys"))) < 1 and time.monotonic() < deadline and running.poll() is None:
-        time.sleep(0.02)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    project.kill_when(lambda: list(store.rglob("[!.]*.keys")), target, seconds=120)
     assert not (project.folder / target).exists()
-    assert project.run("--unlock").returncode == 0  # a killed Snakemake leaves its lock behind
     done = project.run(target)
     assert done.returncode == 0, done.stdout[-4000:]
     _, encoded, total = ENCODED.findall(done.stdout)[0]

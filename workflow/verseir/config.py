@@ -252,7 +252,8 @@ def _fill_analyses(study: Study) -> None:
     whole = [name for name in choices if name not in spec["keep"]]  # before modes of some poems only
     asked.setdefault("base_mode", (whole or choices)[0])
     for recipe in spec["fine_tuning"].values():
-        recipe.setdefault("mode", asked["base_mode"])
+        modes = study.modes_of(recipe["train"]["corpus"])
+        recipe.setdefault("mode", asked["base_mode"] if asked["base_mode"] in modes else modes[0])
     given = [name for name in study.single_systems if name not in study.trained]
     dense = [name for name in spec["systems"] if study.registry[name]["kind"] == "dense" and name in given]
     asked.setdefault("reference_encoder", dense[0] if dense else None)

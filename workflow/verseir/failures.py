@@ -40,9 +40,9 @@ _HINTS = {
 #: Libraries that write by themselves say in words what the system said by a number.
 _NUMBER = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]|\berrno:? (\d+)")
 #: What NumPy says when a disk is full.
-#: What PyTorch says when a part of a checkpoint could not be written.
-_TORCH_WRITE = re.compile(r"inline_container\.cc.*(unexpected pos|write)|PytorchStreamWriter failed writing")
 _SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")
+#: What PyTorch says when it could write a part of a checkpoint only.
+_TORCH_WRITE = re.compile(r"inline_container\.cc.*unexpected pos|PytorchStreamWriter failed writing")
 
 
 class Failure(NamedTuple):

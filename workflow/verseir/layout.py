@@ -6,14 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: The step that searches with a system of each kind, and the step before it.
-SEARCHES = {
-    "bm25": "search_bm25",
-    "dense": "search_dense",
-    "fusion": "fuse_runs",
-    "folds": "join_folds",
-    "imported": "import_run",
-}
+#: The step that searches with a system of each kind, where it has costs: an imported run has none that are known, and
+#: of a system in folds each encoder has its own.
+SEARCHES = {"bm25": "search_bm25", "dense": "search_dense", "fusion": "fuse_runs"}
 
 #: In place of a query set, for a system that is tuned on none.
 UNTUNED = "untuned"
@@ -88,7 +83,7 @@ def cost_files(cross: Mapping[str, Any], folder: str | Path) -> list[Path]:
     files = set()
     for run in runs(cross):
         kind = cross["systems"][run.system]
-        if kind not in ("imported", "folds"):  # of folds each has costs of its own
+        if kind in SEARCHES:
             files.add(run.path(Path(folder) / SEARCHES[kind], ".json"))
         if kind == "bm25":
             index = Path(folder) / "index_bm25" / index_place(cross, run)

@@ -28,14 +28,8 @@ from verseir.whole import at_least_one
 
 #: Files that decide, beside the settings and the encoder, what a run comes to.
 READ = (
-    "triplets",
-    "chunks",
-    "queries",
-    "qrels",
-    "validation_chunks",
-    "validation_queries",
-    "validation_qrels",
-    "folds",
+    *("triplets", "chunks", "queries", "qrels", "duplicates", "folds"),
+    *("validation_chunks", "validation_queries", "validation_qrels", "attributes", "poems", "query_attributes"),
 )
 
 
@@ -149,16 +143,8 @@ def _key(args: argparse.Namespace, encoder: TransformerEncoder) -> str:
     whole = hashlib.blake2b(digest_size=16)
     entry = encoder.identity.entry
     said = [__version__, encoder.key, entry["prompts"], entry["text"], encoder.device]
-    said += [
-        args.seed,
-        args.fold,
-        args.measure,
-        args.depth,
-        args.within,
-        args.training,
-        args.encoding,
-        args.validation_encoding,
-    ]
+    said += [args.seed, args.fold, args.measure, args.depth, args.within]
+    said += [args.training, args.encoding, args.validation_encoding]
     whole.update(json.dumps(said, sort_keys=True).encode())
     for name in READ:
         if path := getattr(args, name):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,15 +72,15 @@ def columns_of(examples: Examples, rows: Sequence[int], mask: bool, shared: bool
         mask: whether documents that are relevant to a query do not count against it.
         shared: whether the negatives of other queries count too.
     """
-    owners = [*range(len(rows)), *(place for place, row in enumerate(rows) for _ in examples.negatives[row])]
-    documents = [*(int(examples.positives[row]) for row in rows), *(n for row in rows for n in examples.negatives[row])]
-    allowed = np.empty((len(rows), len(documents)), bool)
-    for place, row in enumerate(rows):
-        for column, (owner, document) in enumerate(zip(owners, documents, strict=True)):
-            own = owner == place
-            counts = own or column < len(rows) or shared
-            allowed[place, column] = counts and (own or not mask or document not in examples.relevant[row])
-    return Columns(np.array(documents, np.int64), allowed)
+    negatives = [examples.negatives[row] for row in rows]
+    documents = np.array([*examples.positives[list(rows)], *chain.from_iterable(negatives)], np.int64)
+    owners = np.array([*range(len(rows)), *(place for place, own in enumerate(negatives) for _ in own)], np.int64)
+    own = owners == np.arange(len(rows))[:, np.newaxis]
+    counts = own | shared | (np.arange(len(documents)) < len(rows))
+    if not mask:
+        return Columns(documents, counts)
+    relevant = [np.isin(documents, list(examples.relevant[row])) for row in rows]
+    return Columns(documents, counts & (own | ~np.array(relevant)))
 
 
 def info_nce(queries: torch.Tensor, documents: torch.Tensor, allowed: torch.Tensor, temperature: float) -> torch.Tensor:
